@@ -1,0 +1,41 @@
+"""kvnb: a Jupyter lab for the KV-cache block pool of an LLM serving engine, vLLM's.
+
+``%load_ext kvnb`` brings ``%kvpool``; ``from kvnb import Lab`` gives the same from Python. Importing kvnb loads
+nothing heavy: no torch, IPython, pandas, plotly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kvnb.errors import KvnbError
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from kvnb.lab import Lab
+
+__version__ = "0.1.0"
+__all__ = ["KvnbError", "Lab", "__version__", "load_ipython_extension", "unload_ipython_extension"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Lab":
+        from kvnb.lab import Lab
+
+        return Lab
+    raise AttributeError(f"module 'kvnb' has no attribute {name!r}")
+
+
+def load_ipython_extension(ip: InteractiveShell) -> None:
+    """``%load_ext kvnb``: adds ``%kvpool``, ``%%kvpool``, their completion and the cell records."""
+    from kvnb.magics import load
+
+    load(ip)
+
+
+def unload_ipython_extension(ip: InteractiveShell) -> None:
+    """``%unload_ext kvnb``: takes away everything that loading added; open logs are closed."""
+    from kvnb.magics import unload
+
+    unload(ip)

@@ -1,0 +1,66 @@
+"""The prefix cache: from a block hash to the block, or the several blocks, that hold those tokens.
+
+Must not know: the free queue, reference counts, how a hash is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvnb.core.block import KVCacheBlock
+
+
+class BlockHashToBlockMap:
+    """Block hash to one or several blocks (vLLM: the class of the same name in ``v1/core/block_pool.py``).
+
+    Two requests that compute the same tokens at the same moment each keep their own block: tables are
+    append-only, so copies are not merged. A lookup gives the copy that was entered first and is still there.
+    One block is stored bare and several in a dict by id, since copies are rare and dicts are not free.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[bytes, KVCacheBlock | dict[int, KVCacheBlock]] = {}
+
+    def get_one_block(self, block_hash: bytes) -> KVCacheBlock | None:
+        """The first copy entered that is still there, or None."""
+        found = self._blocks.get(block_hash)
+        if isinstance(found, dict):
+            return next(iter(found.values()))
+        return found
+
+    def get_blocks(self, block_hash: bytes) -> tuple[KVCacheBlock, ...]:
+        """Every copy, in the order of entry; empty when the hash is not cached."""
+        found = self._blocks.get(block_hash)
+        if found is None:
+            return ()
+        return tuple(found.values()) if isinstance(found, dict) else (found,)
+
+    def insert(self, block_hash: bytes, block: KVCacheBlock) -> None:
+        """Enter ``block`` behind the copies that are already there."""
+        found = self._blocks.get(block_hash)
+        if found is None:
+            self._blocks[block_hash] = block
+        elif isinstance(found, dict):
+            found[block.block_id] = block
+        else:
+            self._blocks[block_hash] = {found.block_id: found, block.block_id: block}
+
+    def pop(self, block_hash: bytes, block_id: int) -> KVCacheBlock | None:
+        """Take out the copy with that id and return it; None, and no change, when it is not there."""
+        found = self._blocks.get(block_hash)
+        if isinstance(found, dict):
+            block = found.pop(block_id, None)
+            if not found:
+                del self._blocks[block_hash]
+            return block
+        if found is None or found.block_id != block_id:
+            return None
+        del self._blocks[block_hash]
+        return found
+
+    def __len__(self) -> int:
+        """How many different hashes are cached (copies of one count once)."""
+        return len(self._blocks)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._blocks)

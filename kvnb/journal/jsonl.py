@@ -1,0 +1,155 @@
+r"""Journals on file: JSON Lines, schema 1.
+
+Line 1, the header::
+
+    {"kvnb_journal": 1, "pool": NAME, "behaviour": {...}, "digest": d0, "log": true, "written_by": "kvnb 0.1.0"}
+
+``behaviour`` holds the fields of ``Behaviour``; ``log`` is true for a file that a pool writes while it runs and
+that ``load`` therefore goes on writing. Every other line is a step::
+
+    {"step": 1, "command": {"verb": "admit", "name": "r0", "text": "ABC"}, "events": [["took", [1]], ...],
+     "digest": d1, "cell": [3, "9f2c...", "cell id or null"]}
+
+``events`` are ``[kind, field, ...]`` as in ``kvnb.journal.events``; ``cell`` is there only for steps from a notebook.
+A step is finished when its line's newline is on disk: what follows the last newline is a torn step, not an error.
+
+Must not know: how commands are run. Reading checks form and digests, not whether a pool would do the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kvnb.errors import JournalError, KvnbError, one_line
+from kvnb.journal.digest import canonical, next_digest
+from kvnb.journal.events import from_json, to_json
+from kvnb.journal.journal import Cell, Journal, Step
+from kvnb.manager.behaviour import Behaviour
+from kvnb.manager.command import Command
+
+SCHEMA = 1
+MARK = b'{"kvnb_journal":'
+
+
+def header_line(journal: Journal, log: bool) -> bytes:
+    """The first line, newline included; its first bytes are ``MARK``."""
+    from kvnb import __version__
+
+    values = {
+        "kvnb_journal": SCHEMA, "pool": journal.name, "behaviour": journal.behaviour.to_dict(),
+        "digest": journal.first_digest, "log": log, "written_by": f"kvnb {__version__}",
+    }  # fmt: skip
+    return json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def step_dict(step: Step) -> dict[str, Any]:
+    """One step as plain JSON values."""
+    values: dict[str, Any] = {
+        "step": step.number, "command": step.command.to_dict(), "events": [to_json(event) for event in step.events],
+        "digest": step.digest,
+    }  # fmt: skip
+    if step.cell is not None:
+        values["cell"] = list(step.cell)
+    return values
+
+
+def step_line(step: Step) -> bytes:
+    """One step's line, newline included."""
+    return canonical(step_dict(step)) + b"\n"
+
+
+def lines(journal: Journal, log: bool) -> Iterator[bytes]:
+    """The whole file, line by line."""
+    yield header_line(journal, log)
+    yield from map(step_line, journal.steps)
+
+
+def save(journal: Journal, path: Path) -> None:
+    """Write the journal to ``path``, all or nothing: a reader sees the old file or the new one."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(lines(journal, log=False))
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+class Read(NamedTuple):
+    """A journal from a file: whether the file is a running log, and how many torn bytes were left out at its end."""
+
+    journal: Journal
+    log: bool
+    torn: int
+
+
+def read(path: Path) -> Read:
+    """Read a journal. Raises JournalError, naming the step, for a file that is damaged, tampered with or newer."""
+    data = read_bytes(path)
+    end = data.rfind(b"\n") + 1
+    rows = data[:end].split(b"\n")[:-1]
+    if not data.startswith(MARK) or not rows:
+        raise JournalError(f"{path} is no kvnb journal: give a file made by save or --log")
+    header = _parse(rows[0], path, "its header")
+    journal = _journal(header, path)
+    for number, row in enumerate(rows[1:], start=1):
+        journal.steps.append(_step(journal, _parse(row, path, f"step {number}"), number, path))
+    return Read(journal, bool(header.get("log")), len(data) - end)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The file's bytes. Raises JournalError when it is missing or cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise JournalError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _parse(row: bytes, path: Path, what: str) -> dict[str, Any]:
+    try:
+        values = json.loads(row)
+    except ValueError as error:
+        raise JournalError(f"{path}: {what} is not readable, the file is damaged there") from error
+    if not isinstance(values, dict):
+        raise JournalError(f"{path}: {what} is not an object, the file is damaged there")
+    return values
+
+
+def _journal(header: dict[str, Any], path: Path) -> Journal:
+    schema = header["kvnb_journal"]
+    if schema != SCHEMA:
+        raise JournalError(f"{path} has schema {schema!r}, this kvnb reads {SCHEMA}: pip install -U kvnb")
+    try:
+        journal = Journal(Behaviour.from_dict(header["behaviour"]), str(header["pool"]))
+    except (KeyError, TypeError, AttributeError, ValueError, KvnbError) as error:
+        raise JournalError(f"{path}: the header's settings cannot be used ({error})") from error
+    if header.get("digest") != journal.first_digest:
+        raise JournalError(f"{path}: the settings in the header do not give its digest, the chain breaks at step 0")
+    return journal
+
+
+def _step(journal: Journal, values: dict[str, Any], number: int, path: Path) -> Step:
+    try:
+        command = Command.from_dict(values["command"])
+        events = tuple(from_json(event) for event in values["events"])
+        claimed, cell = values["digest"], values.get("cell")
+        step = Step(number, command, events, claimed, Cell(*cell) if cell else None)
+        digest = next_digest(journal.digest, command, events)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise JournalError(f"{path}: step {number} is not a step ({one_line(str(error))})") from error
+    if values.get("step") != number or claimed != digest:
+        raise JournalError(f"{path}: the digest chain breaks at step {number}, what stands there was changed")
+    return step
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,144 @@
+"""The file that a running pool writes: one owner at a time, every finished step in it before its output is shown.
+
+Must not know: what the lines say.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kvnb.errors import JournalError
+from kvnb.journal import jsonl
+from kvnb.journal.journal import Journal, Step
+
+try:
+    import fcntl
+except ImportError:  # Windows has no flock; there one process has to keep to itself.
+    fcntl = None  # type: ignore[assignment]
+
+
+class LogFile:
+    """An open, locked journal file.
+
+    The length that it must have is known from the steps in memory; whatever a torn write or another hand
+    left beyond that is cut off before the next line, and a file that became too short is written anew.
+    """
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._ends: list[int] = []
+
+    @classmethod
+    def open(cls, path: Path, force: bool = False, replacing: LogFile | None = None) -> LogFile:
+        """Open ``path`` for writing and lock it; its content stays until ``start``.
+
+        replacing
+            The log of the pool that this one takes over from: when it is the same file, its lock is shared.
+        Raises JournalError when the file is another's journal in use, or no journal and not ``force``.
+        """
+        existed = path.exists()
+        descriptor = _open(path, replacing)
+        try:
+            # Two openings of one file lock each other out, so a second pool of this process is refused too.
+            if not (replacing and replacing.is_same_file(descriptor)):
+                _lock(path, descriptor)
+            check_may_overwrite(path, force)
+        except BaseException:
+            os.close(descriptor)
+            if not existed:
+                path.unlink(missing_ok=True)
+            raise
+        return cls(path, descriptor)
+
+    def start(self, journal: Journal) -> None:
+        """Make the file hold ``journal``, header and all steps."""
+        self._ends = []
+        self._rewrite(journal)
+
+    def commit(self, journal: Journal, step: Step) -> None:
+        """Put ``step``, which follows the steps of ``journal``, on disk. Raises JournalError when it cannot be written."""
+        try:
+            self.mend(journal)
+            self._write(jsonl.step_line(step))
+        except OSError as error:
+            raise JournalError(
+                f"step {step.number} could not be written to {self.path}: {error.strerror}; "
+                "the pool is as before, make room or start a pool without --log"
+            ) from error
+
+    def is_same_file(self, descriptor: int) -> bool:
+        """Whether ``descriptor`` is open on this very file."""
+        return os.path.sameopenfile(self._descriptor, descriptor)
+
+    def close(self) -> None:
+        """Let go of the file and its lock; doing so twice is harmless."""
+        # Forgotten before it is closed: an interrupt in between must not close a number that has a new owner.
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def mend(self, journal: Journal) -> None:
+        """Make the file hold exactly the steps of ``journal``, which an interrupted commit may have left otherwise."""
+        del self._ends[len(journal.steps) + 1 :]
+        size = os.fstat(self._descriptor).st_size
+        if not self._ends or size < self._ends[-1]:
+            self._rewrite(journal)
+        elif size > self._ends[-1]:
+            os.ftruncate(self._descriptor, self._ends[-1])
+
+    def _rewrite(self, journal: Journal) -> None:
+        self._ends = []
+        os.ftruncate(self._descriptor, 0)
+        for line in jsonl.lines(journal, log=True):
+            self._write(line)
+
+    def _write(self, line: bytes) -> None:
+        place = self._ends[-1] if self._ends else 0
+        done = 0
+        os.lseek(self._descriptor, place, os.SEEK_SET)
+        while done < len(line):
+            done += os.write(self._descriptor, line[done:])
+        self._ends.append(place + len(line))
+
+
+def check_may_overwrite(path: Path, force: bool) -> None:
+    """Raises JournalError unless ``path`` is new, empty, one of ours, or ``force``."""
+    if force or not path.exists():
+        return
+    with path.open("rb") as file:
+        start = file.read(len(jsonl.MARK))
+    if start and start != jsonl.MARK:
+        raise JournalError(f"{path} exists and is no kvnb journal: give another name, or --force to overwrite it")
+
+
+def check_not_in_use(path: Path) -> None:
+    """Raises JournalError when a running pool, here or in another process, is writing ``path``."""
+    if not path.exists():
+        return
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        _lock(path, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: Path, replacing: LogFile | None) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise JournalError(f"cannot write {path}: {error.strerror}") from error
+    if replacing and replacing._descriptor >= 0 and replacing.is_same_file(descriptor):
+        os.close(descriptor)
+        return os.dup(replacing._descriptor)
+    return descriptor
+
+
+def _lock(path: Path, descriptor: int) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise JournalError(f"{path} is being written by another pool: give another file, or close that pool") from error

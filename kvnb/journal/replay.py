@@ -1,0 +1,113 @@
+"""Running a journal's commands again: to rebuild a pool, and to prove that a history is what it says.
+
+Must not know: files, notebooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from kvnb.core.hashing import short_key
+from kvnb.errors import JournalError, KvnbError
+from kvnb.journal.events import Event, Restored
+from kvnb.journal.journal import Journal, Step
+from kvnb.manager.command import Command
+from kvnb.manager.engine import EngineCore
+
+UNDO = "undo"
+
+
+def undo_events(journal: Journal) -> list[Event]:
+    """What an undo as the next step does. Raises JournalError when there is nothing to take back."""
+    line = journal.lineage()
+    if not line:
+        raise JournalError("nothing to undo: the pool is as it was made")
+    return [Restored(line[-2] if len(line) > 1 else 0)]
+
+
+def rebuild(journal: Journal, line: Iterable[int] | None = None) -> tuple[EngineCore, list[Event]]:
+    """An engine in the state after the last step (or after the steps of ``line``), and the list its events go to.
+
+    Raises JournalError when a command that once ran is refused now.
+    """
+    events: list[Event] = []
+    engine = EngineCore(journal.behaviour, events.append)
+    for number in journal.lineage() if line is None else line:
+        _rerun(engine, journal.steps[number - 1])
+    events.clear()
+    return engine, events
+
+
+def _rerun(engine: EngineCore, step: Step) -> None:
+    try:
+        engine.run(step.command)
+    except (KvnbError, TypeError, KeyError) as error:
+        raise JournalError(f"step {step.number} ({step.command}) cannot be run again: {error}") from error
+
+
+def replay(journal: Journal) -> Iterator[Step]:
+    """The steps that the commands of ``journal`` give when a fresh pool runs them now, one at a time."""
+    again = Journal(journal.behaviour, journal.name)
+    engine, events = rebuild(again)
+    for step in journal.steps:
+        events.clear()
+        if step.command.verb == UNDO:
+            undone = undo_events(again)
+            engine, events = rebuild(again, again.lineage()[:-1])
+            events[:] = undone
+        else:
+            _rerun(engine, step)
+        again.steps.append(again.next_step(step.command, events, step.cell))
+        yield again.steps[-1]
+
+
+class Difference(NamedTuple):
+    """The first step at which a journal and a fresh pool disagree."""
+
+    number: int
+    command: Command
+    recorded: tuple[Event, ...]
+    computed: tuple[Event, ...]
+    why: str
+
+
+class Verdict(NamedTuple):
+    """What verification found: the number of steps that agree, the last digest, the first difference if any."""
+
+    steps: int
+    digest: str
+    difference: Difference | None
+
+    @property
+    def holds(self) -> bool:
+        """True when every step does again what it says it did."""
+        return self.difference is None
+
+
+def verify(journal: Journal) -> Verdict:
+    """Run every command again on a fresh pool and compare events and digests, step by step."""
+    agreed, digest = 0, journal.first_digest
+    try:
+        for recorded, computed in zip(journal.steps, replay(journal), strict=False):
+            if recorded.events != computed.events or recorded.digest != computed.digest:
+                why = "the events differ" if recorded.events != computed.events else "the digest differs"
+                return Verdict(agreed, digest, Difference(recorded.number, recorded.command, recorded.events, computed.events, why))  # fmt: skip
+            agreed, digest = recorded.number, recorded.digest
+    except JournalError as error:
+        step = journal.steps[agreed]
+        return Verdict(agreed, digest, Difference(step.number, step.command, step.events, (), str(error)))
+    return Verdict(agreed, digest, None)
+
+
+def live_columns(engine: EngineCore) -> dict[str, Any]:
+    """A live pool in the form of ``State.columns``, to compare with a fold of its journal."""
+    manager = engine.scheduler.kv_cache_manager
+    pool, cached = manager.block_pool, manager.block_pool.cached_block_hash_to_block
+    return {
+        "queue": tuple(block.block_id for block in pool.free_block_queue),
+        "ref_cnt": [0 if block.is_null else block.ref_cnt for block in pool.blocks],
+        "keys": [None if block.block_hash is None else short_key(block.block_hash) for block in pool.blocks],
+        "copies": {short_key(key): tuple(b.block_id for b in cached.get_blocks(key)) for key in cached},
+        "requests": {n: (r.status, r.num_tokens, manager.block_table(n)) for n, r in engine.scheduler.requests.items()},
+    }

@@ -1,0 +1,171 @@
+"""The state that events add up to: what every view draws, live, loaded or past.
+
+Must not know: the pool. It decides nothing: each event names its effect and its ids, and the fold obeys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kvnb.core.events import Back, Cleared, Dropped, Front, Hashed, Hit, Took, Unhashed
+from kvnb.journal.events import Event
+from kvnb.journal.queue_ring import QueueRing
+from kvnb.manager.events import Ended, Extended, Looked, RequestIs, Tokens
+
+
+@dataclass
+class RequestState:
+    """What a fold knows of one request."""
+
+    state: str
+    num_tokens: int = 0
+    table: list[int] = field(default_factory=list)
+    hits: int = 0
+
+
+@dataclass
+class Counters:
+    """Running totals, in tokens unless the name says otherwise."""
+
+    queries: int = 0
+    hits: int = 0
+    preempted_queries: int = 0
+    preempted_hits: int = 0
+    evicted_blocks: int = 0
+    preemptions: int = 0
+
+
+class State:
+    """Every block and request of a pool of ``num_blocks`` after some number of events.
+
+    queue
+        The free queue, front first.
+    ref_cnt, keys
+        By block id: number of owners; hash key (16 hex digits) or None.
+    num_cached
+        How many blocks carry a key.
+    copies
+        Key to the ids that carry it, in the order of entry.
+    owners
+        Block id to the names of the requests whose table holds it.
+    """
+
+    def __init__(self, num_blocks: int) -> None:
+        self.num_blocks = num_blocks
+        self.queue = QueueRing(num_blocks)
+        self.ref_cnt = [0] * num_blocks
+        self.keys: list[str | None] = [None] * num_blocks
+        self.num_cached = 0
+        self.copies: dict[str, dict[int, None]] = {}
+        self.owners: dict[int, list[str]] = {}
+        self.requests: dict[str, RequestState] = {}
+        self.counters = Counters()
+
+    @property
+    def usage(self) -> float:
+        """1 - free / (N - 1), 0 when N is 1."""
+        usable = self.num_blocks - 1
+        return 1.0 - len(self.queue) / usable if usable else 0.0
+
+    def apply(self, event: Event) -> None:
+        """Add one event. Raises KeyError for ``restored``, which the journal resolves itself."""
+        _FOLDS[type(event)](self, event)
+
+    def columns(self) -> dict[str, Any]:
+        """Everything but the counters as plain values, to compare with a live pool."""
+        return {
+            "queue": tuple(self.queue),
+            "ref_cnt": list(self.ref_cnt),
+            "keys": list(self.keys),
+            "copies": {key: tuple(ids) for key, ids in self.copies.items()},
+            "requests": {n: (r.state, r.num_tokens, tuple(r.table)) for n, r in self.requests.items()},
+        }
+
+    # --- one method an event ---------------------------------------------------------------------------------
+
+    def _took(self, event: Took) -> None:
+        for block_id in event.ids:
+            self.queue.discard(block_id)
+            self.ref_cnt[block_id] = 1
+
+    def _hit(self, event: Hit) -> None:
+        for block_id in event.ids:
+            self.queue.discard(block_id)
+            self.ref_cnt[block_id] += 1
+
+    def _dropped(self, event: Dropped) -> None:
+        for block_id in event.ids:
+            self.ref_cnt[block_id] -= 1
+
+    def _front(self, event: Front) -> None:
+        self.queue.prepend(event.ids)
+
+    def _back(self, event: Back) -> None:
+        self.queue.append(event.ids)
+
+    def _hashed(self, event: Hashed) -> None:
+        for block_id, key in zip(event.ids, event.keys, strict=True):
+            self.keys[block_id] = key
+            self.copies.setdefault(key, {})[block_id] = None
+        self.num_cached += len(event.ids)
+
+    def _unhashed(self, event: Unhashed) -> None:
+        for block_id in event.ids:
+            key = self.keys[block_id]
+            assert key is not None, f"block {block_id} has no hash to lose"
+            self.keys[block_id] = None
+            self.copies[key].pop(block_id)
+            if not self.copies[key]:
+                del self.copies[key]
+        self.num_cached -= len(event.ids)
+        self.counters.evicted_blocks += len(event.ids)
+
+    def _cleared(self, event: Cleared) -> None:
+        self.keys = [None] * self.num_blocks
+        self.copies = {}
+        self.num_cached = 0
+
+    def _request(self, event: RequestIs) -> None:
+        request = self.requests.setdefault(event.name, RequestState(event.state))
+        request.state = event.state
+        if event.state == "preempted":
+            self.counters.preemptions += 1
+            self._disown(event.name)
+
+    def _tokens(self, event: Tokens) -> None:
+        self.requests[event.name].num_tokens = event.n
+
+    def _looked(self, event: Looked) -> None:
+        self.requests[event.name].hits = event.hits
+        if event.preempted:
+            self.counters.preempted_queries += event.n
+            self.counters.preempted_hits += event.hits
+        else:
+            self.counters.queries += event.n
+            self.counters.hits += event.hits
+
+    def _extended(self, event: Extended) -> None:
+        self.requests[event.name].table.extend(event.ids)
+        for block_id in event.ids:
+            self.owners.setdefault(block_id, []).append(event.name)
+
+    def _ended(self, event: Ended) -> None:
+        self._disown(event.name)
+        del self.requests[event.name]
+
+    def _disown(self, name: str) -> None:
+        request = self.requests[name]
+        for block_id in request.table:
+            self.owners[block_id].remove(name)
+            if not self.owners[block_id]:
+                del self.owners[block_id]
+        request.table = []
+
+
+_FOLDS: dict[type[Event], Callable[[State, Any], None]] = {
+    Took: State._took, Hit: State._hit, Dropped: State._dropped, Front: State._front, Back: State._back,
+    Hashed: State._hashed, Unhashed: State._unhashed, Cleared: State._cleared, RequestIs: State._request,
+    Tokens: State._tokens, Looked: State._looked, Extended: State._extended, Ended: State._ended,
+}  # fmt: skip

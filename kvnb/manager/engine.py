@@ -1,0 +1,56 @@
+"""The engine core: runs canonical commands, one at a time, each planned before it is applied.
+
+Must not know: tensors, the journal, the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kvnb.errors import CommandError, nearest, one_line
+from kvnb.manager.behaviour import Behaviour
+from kvnb.manager.command import Command
+from kvnb.manager.kv_cache_manager import Emit
+from kvnb.manager.scheduler import Apply, Scheduler
+from kvnb.manager.tokenizers import TOKENIZERS
+
+
+class EngineCore:
+    """A pool, its manager and its requests, driven by ``Command``s (named after vLLM's ``EngineCore``)."""
+
+    def __init__(self, behaviour: Behaviour, emit: Emit | None = None) -> None:
+        self.behaviour = behaviour
+        self.scheduler = Scheduler(behaviour, emit)
+        self._verbs: dict[str, Callable[..., Apply]] = {
+            "admit": self._admit,
+            "append": lambda name, **prompt: self.scheduler.append(name, self._tokens(prompt)),
+            "release": self.scheduler.release,
+            "preempt": self.scheduler.preempt,
+            "evict": self.scheduler.evict,
+            "reset": self.scheduler.reset,
+        }
+
+    def plan(self, command: Command) -> Apply:
+        """What ``command`` would do, checked against the present state; nothing changes before it is called.
+
+        Raises a KvnbError that says why the command cannot run.
+        """
+        verb = self._verbs.get(command.verb)
+        if verb is None:
+            raise CommandError(f"unknown command {one_line(command.verb)}: {nearest(command.verb, self._verbs)}")
+        return verb(**command.args)
+
+    def run(self, command: Command) -> None:
+        """Plan and apply."""
+        self.plan(command)()
+
+    def _admit(self, name: str, **prompt: Any) -> Apply:
+        if not prompt:
+            return self.scheduler.resume(name)
+        return self.scheduler.admit(name, self._tokens(prompt))
+
+    def _tokens(self, prompt: dict[str, Any]) -> list[int]:
+        if "tokens" in prompt:
+            return list(prompt["tokens"])
+        return TOKENIZERS[self.behaviour.tokenizer](prompt["text"])

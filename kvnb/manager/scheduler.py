@@ -1,0 +1,159 @@
+"""The commands that change requests. Each first plans, which may raise and changes nothing, then applies.
+
+Must not know: text and tokenizers, the journal, how a command was typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from kvnb.core.invariants import Equation, check
+from kvnb.errors import RequestError, ResetRefused, UnknownName, nearest, one_line
+from kvnb.manager.behaviour import Behaviour
+from kvnb.manager.events import Ended, Looked, ManagerEvent, RequestIs, Tokens
+from kvnb.manager.kv_cache_manager import Allocation, Emit, KVCacheManager
+from kvnb.manager.request import Request, get_request_block_hasher
+
+Apply = Callable[[], None]
+"""A plan that fits: calling it makes the change and cannot be refused any more."""
+
+
+class Scheduler:
+    """All requests of one pool (the part of vLLM's ``Scheduler`` that deals with KV blocks).
+
+    Every method returns an ``Apply``; until that is called nothing has changed.
+    """
+
+    def __init__(self, behaviour: Behaviour, emit: Emit | None = None) -> None:
+        self.kv_cache_manager = KVCacheManager(behaviour, emit)
+        self.requests: dict[str, Request] = {}
+        self._hasher = get_request_block_hasher(behaviour)
+        self._emit_event = emit
+
+    # --- looking -------------------------------------------------------------------------------------------
+
+    def find(self, name: str) -> Request:
+        """The request of that name. Raises UnknownName, with the nearest names."""
+        if name not in self.requests:
+            raise UnknownName(f"no request {one_line(name)}: {nearest(name, self.requests)}")
+        return self.requests[name]
+
+    def check(self) -> list[Equation]:
+        """Every invariant, as equations with numbers."""
+        return check(self.kv_cache_manager.block_pool, self.kv_cache_manager.tables())
+
+    # --- the commands --------------------------------------------------------------------------------------
+
+    def admit(self, name: str, tokens: Sequence[int]) -> Apply:
+        """Look the prompt up, share what is cached, allocate the rest. Raises RequestError, OutOfBlocks, NeverFits."""
+        if name in self.requests:
+            raise RequestError(self._taken(self.requests[name]))
+        if not tokens:
+            raise RequestError(f"{one_line(name)} has an empty prompt: give at least one token")
+        return self._plan_start(Request(name, tokens, self._hasher))
+
+    def resume(self, name: str) -> Apply:
+        """Admit a preempted request again: the lookup covers its prompt and what it generated."""
+        request = self.find(name)
+        if request.status != "preempted":
+            raise RequestError(f"{one_line(name)} is running: only a preempted request is resumed without a text")
+        return self._plan_start(request)
+
+    def append(self, name: str, tokens: Sequence[int]) -> Apply:
+        """Give a running request more tokens. Raises UnknownName, RequestError, OutOfBlocks, NeverFits."""
+        request = self._running(name, "be appended to")
+        if not tokens:
+            raise RequestError(f"nothing to append to {one_line(name)}: give at least one token")
+        allocation = self.kv_cache_manager.plan(request, request.num_tokens + len(tokens))
+        return partial(self._append, request, tokens, allocation)
+
+    def release(self, names: Sequence[str]) -> Apply:
+        """End requests, in that order. Raises UnknownName or RequestError before any of them ends."""
+        if not names:
+            raise RequestError("nothing to release: name a request, or --all while there is one")
+        requests = [self.find(name) for name in names]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise RequestError(f"{one_line(twice)} is named twice: once is enough")
+        return partial(self._release, requests)
+
+    def preempt(self, name: str) -> Apply:
+        """Take all blocks of a running request; it keeps its tokens and can be resumed."""
+        return partial(self._preempt, self._running(name, "be preempted"))
+
+    def evict(self, ids: Sequence[int]) -> Apply:
+        """Drop the hashes of these blocks. Raises UnknownName for block 0 and for an id out of range."""
+        last = self.kv_cache_manager.behaviour.num_blocks - 1
+        for block_id in ids:
+            if not 1 <= block_id <= last:
+                why = "is the null block and never cached" if block_id == 0 else "does not exist"
+                raise UnknownName(f"block {block_id} {why}: " + (f"give ids from 1 to {last}" if last else "this pool has only block 0"))
+        if not ids:
+            raise RequestError("nothing to evict: give at least one block id")
+        return partial(self.kv_cache_manager.block_pool.evict_blocks, ids)
+
+    def reset(self) -> Apply:
+        """Drop the whole prefix cache. Raises ResetRefused while a request holds a block."""
+        holders = list(self.kv_cache_manager.req_to_blocks)
+        if holders:
+            used = self.kv_cache_manager.behaviour.num_blocks - 1 - self.kv_cache_manager.block_pool.get_num_free_blocks()
+            which = ", ".join(map(one_line, holders[:5])) + (" and more" if len(holders) > 5 else "")
+            raise ResetRefused(f"{used} block(s) still in use: release or preempt {which} first")
+        return self._reset
+
+    # --- applying a plan -----------------------------------------------------------------------------------
+
+    def _start(self, request: Request, allocation: Allocation) -> None:
+        hits = len(allocation.hits) * self.kv_cache_manager.behaviour.block_size
+        resumed = request.num_preemptions > 0
+        request.status = "running"
+        self.requests[request.name] = request
+        self._emit(RequestIs(request.name, "running"))
+        self._emit(Tokens(request.name, request.num_tokens))
+        if self.kv_cache_manager.behaviour.prefix_caching:
+            self._emit(Looked(request.name, request.num_tokens, hits, resumed))
+        self.kv_cache_manager.allocate_slots(request, allocation)
+
+    def _append(self, request: Request, tokens: Sequence[int], allocation: Allocation) -> None:
+        request.append(tokens)
+        self._emit(Tokens(request.name, request.num_tokens))
+        self.kv_cache_manager.allocate_slots(request, allocation)
+
+    def _release(self, requests: Sequence[Request]) -> None:
+        for request in requests:
+            if request.status == "running":
+                self.kv_cache_manager.free(request)
+            del self.requests[request.name]
+            self._emit(Ended(request.name))
+
+    def _preempt(self, request: Request) -> None:
+        self.kv_cache_manager.free(request)
+        request.status = "preempted"
+        request.num_preemptions += 1
+        self._emit(RequestIs(request.name, "preempted"))
+
+    def _reset(self) -> None:
+        done = self.kv_cache_manager.block_pool.reset_prefix_cache()
+        assert done, "planned with no holder, yet a block is in use"
+
+    # --- helpers -------------------------------------------------------------------------------------------
+
+    def _plan_start(self, request: Request) -> Apply:
+        hits = self.kv_cache_manager.get_computed_blocks(request)
+        allocation = self.kv_cache_manager.plan(request, request.num_tokens, hits)
+        return partial(self._start, request, allocation)
+
+    def _running(self, name: str, purpose: str) -> Request:
+        request = self.find(name)
+        if request.status != "running":
+            raise RequestError(f"{one_line(name)} is preempted and cannot {purpose}: admit it without a text first")
+        return request
+
+    def _taken(self, request: Request) -> str:
+        way = "append to it, or release it first" if request.status == "running" else "admit it without a text to resume it"
+        return f"{one_line(request.name)} is already {request.status}: {way}"
+
+    def _emit(self, event: ManagerEvent) -> None:
+        if self._emit_event:
+            self._emit_event(event)

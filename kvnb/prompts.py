@@ -1,0 +1,93 @@
+"""Where a prompt's tokens come from: a text, a list of ints, a file, a tokenizer in a file.
+
+Must not know: the pool. What leaves here is canonical: a text for a built-in tokenizer, else plain ints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, cast
+
+from kvnb.errors import CommandError, MissingPackage, SettingError, nearest, one_line
+from kvnb.manager.tokenizers import TOKENIZERS
+
+
+class _Encoding(Protocol):
+    ids: list[int]
+
+
+class _FileTokenizer(Protocol):
+    def encode(self, text: str) -> _Encoding: ...
+
+
+class Tokenizer(NamedTuple):
+    """How text becomes tokens; ``identity`` enters the digest, ``file`` is None for the built-in ones."""
+
+    identity: str
+    file: _FileTokenizer | None = None
+
+    def prompt(self, text: str) -> dict[str, Any]:
+        """The canonical form of ``text``: itself, or the ints that a tokenizer in a file makes of it."""
+        return {"text": text} if self.file is None else {"tokens": self.file.encode(text).ids}
+
+
+def get_tokenizer(name: str) -> Tokenizer:
+    """A built-in tokenizer, or the ``tokenizer.json`` at a path. Raises SettingError when it is neither."""
+    if name in TOKENIZERS:
+        return Tokenizer(name)
+    path = Path(name)
+    if not path.is_file():
+        raise SettingError(f"unknown tokenizer {one_line(name)}, and no such file: {nearest(name, TOKENIZERS)}")
+    return Tokenizer(f"sha256:{sha256(path.read_bytes()).hexdigest()}", _load(path))
+
+
+def _load(path: Path) -> _FileTokenizer:
+    try:
+        from tokenizers import Tokenizer as FileTokenizer
+    except ImportError as error:
+        raise MissingPackage.named("tokenizers", "a tokenizer in a file") from error
+    try:
+        return cast(_FileTokenizer, FileTokenizer.from_file(str(path)))
+    except Exception as error:  # the library raises bare Exception for a file that it cannot read
+        raise SettingError(f"{path} is no tokenizer.json: {one_line(str(error))}") from error
+
+
+def as_tokens(tokens: Iterable[Any]) -> list[int]:
+    """Plain ints of any iterable of whole numbers (list, numpy array, tensor). Raises CommandError for others."""
+    plain = getattr(tokens, "tolist", lambda: tokens)()
+    try:
+        values = [value.__index__() for value in plain]
+    except (AttributeError, TypeError) as error:
+        raise CommandError("tokens are a flat list of whole numbers, such as 1,2,3") from error
+    if any(value < 0 for value in values):
+        raise CommandError("tokens are 0 or more: a negative one stands among them")
+    return values
+
+
+def read_text(file: str | Path) -> str:
+    """The text of a file. Raises CommandError when it is missing or is not UTF-8."""
+    try:
+        # Bytes are decoded whole, so that line ends arrive as they stand in the file.
+        return Path(file).read_bytes().decode("utf-8")
+    except OSError as error:
+        raise CommandError(f"cannot read {one_line(str(file))}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{one_line(str(file))} is not UTF-8 text: give --tokens for anything else") from error
+
+
+def prompt_of(tokenizer: Tokenizer, text: str | None, tokens: Iterable[Any] | None, file: str | Path | None) -> dict[str, Any]:
+    """The canonical prompt that at most one of the three gives; empty when none is given."""
+    given = [value for value in (text, tokens, file) if value is not None]
+    if len(given) > 1:
+        raise CommandError("give a text, or tokens, or a file: only one of them")
+    if tokens is not None:
+        return {"tokens": as_tokens(tokens)}
+    if file is not None:
+        text = read_text(file)
+    if text is None:
+        return {}
+    if not isinstance(text, str):
+        raise CommandError(f"the text is {type(text).__name__}: give a string, or ints as tokens")
+    return tokenizer.prompt(text)

@@ -1,0 +1,88 @@
+"""What a command gives back: its numbers as attributes, its sentence as text, its picture as HTML.
+
+Must not know: IPython. Views are imported only when a result is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kvnb.core.events import Hit, Ids, Took, Unhashed
+from kvnb.journal import State, Step
+from kvnb.manager.events import Looked, Tokens
+
+if TYPE_CHECKING:
+    from kvnb.lab import Lab
+
+
+class StepResult:
+    """One finished step of ``lab``. Every field is read from the step's events, so loaded journals give the same.
+
+    block_table
+        The table of the command's request after the step; empty when it holds no block (any more).
+    """
+
+    def __init__(self, lab: Lab, step: Step, block_table: Ids) -> None:
+        self.lab = lab
+        self.step = step
+        self.block_table = block_table
+
+    @property
+    def number(self) -> int:
+        """The step's number, from 1."""
+        return self.step.number
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens that the request has after an admit or append; 0 for other commands."""
+        return sum(event.n for event in self.step.of(Tokens))
+
+    @property
+    def hit_blocks(self) -> Ids:
+        """Ids shared from the cache."""
+        return self._ids(Hit)
+
+    @property
+    def num_hit_tokens(self) -> int:
+        """How many tokens the cache gave."""
+        return sum(event.hits for event in self.step.of(Looked))
+
+    @property
+    def new_blocks(self) -> Ids:
+        """Ids taken from the front of the free queue."""
+        return self._ids(Took)
+
+    @property
+    def evicted(self) -> Ids:
+        """Ids that lost their hash."""
+        return self._ids(Unhashed)
+
+    @property
+    def digest(self) -> str:
+        """Hex digest of the journal up to this step."""
+        return self.step.digest
+
+    @property
+    def state(self) -> State:
+        """The pool's state after this step, folded from the journal; for looking only."""
+        return self.lab.state if self.number == len(self.lab.journal) else self.lab.journal.state_at(self.number)
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """The step as plain JSON values."""
+        from kvnb.journal.jsonl import step_dict
+
+        return step_dict(self.step)
+
+    def _ids(self, kind: type[Hit] | type[Took] | type[Unhashed]) -> Ids:
+        return tuple(block_id for event in self.step.of(kind) for block_id in event.ids)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from kvnb.views.shown import step_shown
+
+        return step_shown(self)._repr_mimebundle_()
+
+    def __repr__(self) -> str:
+        from kvnb.views.text import step_text
+
+        return step_text(self.step, self.state)
