@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kvnb.errors import KvnbError
+from kvnb.version import __version__
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from kvnb.lab import Lab
 
-__version__ = "0.1.0"
 __all__ = ["KvnbError", "Lab", "__version__", "load_ipython_extension", "unload_ipython_extension"]
 
 

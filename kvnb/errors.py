@@ -72,13 +72,23 @@ def one_line(text: str, limit: int = 60) -> str:
     return repr(shown)
 
 
+def named(name: str) -> str:
+    """``name`` as it stands when it is a plain word, else quoted and escaped: ``r1``, but ``'a b'``."""
+    return name if name.isascii() and name.replace("-", "").replace(".", "").replace("_", "").isalnum() else one_line(name)
+
+
+def counted(n: int, what: str) -> str:
+    """``1 block``, ``2 blocks``."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def nearest(wrong: str, known: Iterable[str], most: int = 5) -> str:
     """The part of an error that helps: ``did you mean 'r1'?``, else the first names that exist."""
     names = list(known)
     close = get_close_matches(wrong, names, n=2, cutoff=0.6)
     if close:
-        return "did you mean " + " or ".join(one_line(name) for name in close) + "?"
+        return "did you mean " + " or ".join(map(named, close)) + "?"
     if not names:
         return "there is none yet"
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return "there are " + ", ".join(one_line(name) for name in names[:most]) + more
+    return ("there are " if len(names) > 1 else "there is ") + ", ".join(map(named, names[:most])) + more

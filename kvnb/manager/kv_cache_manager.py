@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kvnb.core.block import KVCacheBlock
 from kvnb.core.events import PoolEvent
 from kvnb.core.pool import BlockPool, ids_of
-from kvnb.errors import NeverFits, OutOfBlocks
+from kvnb.errors import NeverFits, OutOfBlocks, counted, named
 from kvnb.manager.behaviour import Behaviour
 from kvnb.manager.events import Extended, ManagerEvent
 from kvnb.manager.request import Request
@@ -75,7 +75,7 @@ class KVCacheManager:
         usable = self.behaviour.num_blocks - 1
         if total > usable:
             raise NeverFits(
-                f"{request.name!r} needs {total} blocks, the pool has {usable}: can never fit, "
+                f"{named(request.name)} needs {counted(total, 'block')}, the pool has {usable}: can never fit, "
                 f"make a pool of {total + 1} or more"
             )
         need = total - len(hits) - len(self.req_to_blocks.get(request.name, ()))
@@ -86,10 +86,10 @@ class KVCacheManager:
         return Allocation(list(hits), need)
 
     def _out_of_blocks(self, name: str, need: int, free: int, own: int) -> str:
-        others = [repr(other) for other in self.req_to_blocks if other != name]
+        others = [named(other) for other in self.req_to_blocks if other != name]
         which = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
         kept = f" ({own} of them its own cache hits)" if own else ""
-        return f"{name!r} needs {need} blocks, {free} free{kept}: release or preempt one of {which}"
+        return f"{named(name)} needs {counted(need, 'block')}, {free} free{kept}: release or preempt one of {which}"
 
     # --- changing ------------------------------------------------------------------------------------------
 

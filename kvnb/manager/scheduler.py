@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kvnb.core.invariants import Equation, check
-from kvnb.errors import RequestError, ResetRefused, UnknownName, nearest, one_line
+from kvnb.errors import RequestError, ResetRefused, UnknownName, counted, named, nearest
 from kvnb.manager.behaviour import Behaviour
 from kvnb.manager.events import Ended, Looked, ManagerEvent, RequestIs, Tokens
 from kvnb.manager.kv_cache_manager import Allocation, Emit, KVCacheManager
@@ -36,7 +36,7 @@ class Scheduler:
     def find(self, name: str) -> Request:
         """The request of that name. Raises UnknownName, with the nearest names."""
         if name not in self.requests:
-            raise UnknownName(f"no request {one_line(name)}: {nearest(name, self.requests)}")
+            raise UnknownName(f"no request {named(name)}: {nearest(name, self.requests)}")
         return self.requests[name]
 
     def check(self) -> list[Equation]:
@@ -50,21 +50,21 @@ class Scheduler:
         if name in self.requests:
             raise RequestError(self._taken(self.requests[name]))
         if not tokens:
-            raise RequestError(f"{one_line(name)} has an empty prompt: give at least one token")
+            raise RequestError(f"{named(name)} has an empty prompt: give at least one token")
         return self._plan_start(Request(name, tokens, self._hasher))
 
     def resume(self, name: str) -> Apply:
         """Admit a preempted request again: the lookup covers its prompt and what it generated."""
         request = self.find(name)
         if request.status != "preempted":
-            raise RequestError(f"{one_line(name)} is running: only a preempted request is resumed without a text")
+            raise RequestError(f"{named(name)} is running: only a preempted request is resumed without a text")
         return self._plan_start(request)
 
     def append(self, name: str, tokens: Sequence[int]) -> Apply:
         """Give a running request more tokens. Raises UnknownName, RequestError, OutOfBlocks, NeverFits."""
         request = self._running(name, "be appended to")
         if not tokens:
-            raise RequestError(f"nothing to append to {one_line(name)}: give at least one token")
+            raise RequestError(f"nothing to append to {named(name)}: give at least one token")
         allocation = self.kv_cache_manager.plan(request, request.num_tokens + len(tokens))
         return partial(self._append, request, tokens, allocation)
 
@@ -75,7 +75,7 @@ class Scheduler:
         requests = [self.find(name) for name in names]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise RequestError(f"{one_line(twice)} is named twice: once is enough")
+            raise RequestError(f"{named(twice)} is named twice: once is enough")
         return partial(self._release, requests)
 
     def preempt(self, name: str) -> Apply:
@@ -88,7 +88,8 @@ class Scheduler:
         for block_id in ids:
             if not 1 <= block_id <= last:
                 why = "is the null block and never cached" if block_id == 0 else "does not exist"
-                raise UnknownName(f"block {block_id} {why}: " + (f"give ids from 1 to {last}" if last else "this pool has only block 0"))
+                way = f"give ids from 1 to {last}" if last else "this pool has only block 0"
+                raise UnknownName(f"block {block_id} {why}: {way}")
         if not ids:
             raise RequestError("nothing to evict: give at least one block id")
         return partial(self.kv_cache_manager.block_pool.evict_blocks, ids)
@@ -97,9 +98,10 @@ class Scheduler:
         """Drop the whole prefix cache. Raises ResetRefused while a request holds a block."""
         holders = list(self.kv_cache_manager.req_to_blocks)
         if holders:
-            used = self.kv_cache_manager.behaviour.num_blocks - 1 - self.kv_cache_manager.block_pool.get_num_free_blocks()
-            which = ", ".join(map(one_line, holders[:5])) + (" and more" if len(holders) > 5 else "")
-            raise ResetRefused(f"{used} block(s) still in use: release or preempt {which} first")
+            pool = self.kv_cache_manager.block_pool
+            used = pool.num_gpu_blocks - 1 - pool.get_num_free_blocks()
+            which = ", ".join(map(named, holders[:5])) + (" and more" if len(holders) > 5 else "")
+            raise ResetRefused(f"{counted(used, 'block')} still in use: release or preempt {which} first")
         return self._reset
 
     # --- applying a plan -----------------------------------------------------------------------------------
@@ -147,12 +149,12 @@ class Scheduler:
     def _running(self, name: str, purpose: str) -> Request:
         request = self.find(name)
         if request.status != "running":
-            raise RequestError(f"{one_line(name)} is preempted and cannot {purpose}: admit it without a text first")
+            raise RequestError(f"{named(name)} is preempted and cannot {purpose}: admit it without a text first")
         return request
 
     def _taken(self, request: Request) -> str:
         way = "append to it, or release it first" if request.status == "running" else "admit it without a text to resume it"
-        return f"{one_line(request.name)} is already {request.status}: {way}"
+        return f"{named(request.name)} is already {request.status}: {way}"
 
     def _emit(self, event: ManagerEvent) -> None:
         if self._emit_event:

@@ -1,0 +1,94 @@
+"""The verbs that change a pool: one journal step each.
+
+Must not know: how they were typed, how results are drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kvnb.commands.verb import Arg, Verb, name, text, tokens, whole
+from kvnb.results import StepResult
+from kvnb.session import Session
+
+_TOKENS = Arg("tokens", "the prompt as ints: 1,2,3 or $variable", tokens, option=True, metavar="1,2,3")
+
+
+def _admit(session: Session, name: str, pool: str | None = None, **prompt: Any) -> StepResult:
+    return session.lab(pool).admit(name, **_ints(prompt))
+
+
+def _append(session: Session, name: str, pool: str | None = None, **prompt: Any) -> StepResult:
+    return session.lab(pool).append(name, **_ints(prompt))
+
+
+def _release(session: Session, names: tuple[str, ...] = (), pool: str | None = None, all: bool = False) -> StepResult:
+    return session.lab(pool).release(*names, all=all)
+
+
+def _preempt(session: Session, name: str, pool: str | None = None) -> StepResult:
+    return session.lab(pool).preempt(name)
+
+
+def _evict(session: Session, ids: list[int], pool: str | None = None) -> StepResult:
+    return session.lab(pool).evict(*ids)
+
+
+def _reset(session: Session, pool: str | None = None) -> StepResult:
+    return session.lab(pool).reset()
+
+
+def _undo(session: Session, pool: str | None = None) -> StepResult:
+    return session.lab(pool).undo()
+
+
+def _ints(prompt: dict[str, Any]) -> dict[str, Any]:
+    """A variable in the text's place may hold tokens: ``admit r0 $ids``."""
+    if "text" in prompt and not isinstance(prompt["text"], str):
+        given = dict(prompt)
+        given["tokens"] = given.pop("text")
+        return given
+    return prompt
+
+
+CHANGES = (
+    Verb(
+        "admit", "changes", "start a request: look its prefix up, share what is cached, take new blocks for the rest",
+        (
+            Arg("name", "the request; without a prompt a preempted one resumes", name, required=True, suggest="preempted"),
+            Arg("text", "the prompt: one word, or in quotes", text),
+            _TOKENS,
+            Arg("file", "a file that holds the prompt", name, option=True, suggest="file"),
+        ),
+        _admit, ("admit r0 ABCDEFGHIJKLMNO", "admit r1 'a text with spaces'", "admit r2 --tokens 1,2,3"),
+    ),
+    Verb(
+        "append", "changes", "give a running request more tokens, as decoding does",
+        (
+            Arg("name", "the request", name, required=True, suggest="running"),
+            Arg("text", "what comes next", text),
+            _TOKENS,
+        ),
+        _append, ("append r0 P", "append r0 --tokens 80"),
+    ),
+    Verb(
+        "release", "changes", "end requests: their blocks go back to the free queue, last block first",
+        (
+            Arg("names", "the requests", name, many=True, suggest="request", metavar="NAME"),
+            Arg("all", "every request", option=True),
+        ),
+        _release, ("release r0", "release r0 r1", "release --all"),
+    ),
+    Verb(
+        "preempt", "changes", "take a running request's blocks away; `admit NAME` resumes it",
+        (Arg("name", "the request", name, required=True, suggest="running"),),
+        _preempt, ("preempt r0",),
+    ),
+    Verb(
+        "evict", "changes", "drop the hashes of these blocks, used or free",
+        (Arg("ids", "block ids", whole, many=True, required=True, suggest="block", metavar="ID"),),
+        _evict, ("evict 5", "evict 3 5"),
+    ),
+    Verb("reset", "changes", "drop the whole prefix cache; refused while a request holds a block", (), _reset, ("reset",)),
+    Verb("undo", "changes", "go back one step; the journal keeps both", (), _undo, ("undo",)),
+)  # fmt: skip

@@ -1,0 +1,48 @@
+"""Help made from the table: for ``-h``, ``%kvpool?``, README.
+
+Must not know: where it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kvnb.commands.table import VERBS
+from kvnb.commands.verb import Verb
+
+KINDS = {
+    "manages": "pools and files",
+    "changes": "changes the pool, one step of the journal each",
+    "looks": "looks, and changes nothing",
+}
+
+
+def verb_help(verb: Verb) -> str:
+    """Everything about one verb: what it does, how it is typed, each argument, examples."""
+    width = max((len(arg.typed) for arg in verb.args), default=0)
+    lines = [verb.help, "", f"  %kvpool {verb.usage}", *([""] if verb.args else [])]
+    lines += [f"  {arg.typed:<{width}}  {arg.help}{_choices(arg.suggest)}" for arg in verb.args]
+    return "\n".join([*lines, "", *(f"  %kvpool {example}" for example in verb.examples)])
+
+
+def overview() -> str:
+    """All verbs, a line each."""
+    width = max(map(len, VERBS))
+    lines = [
+        "%kvpool VERB ... runs one command on a pool of KV-cache blocks; %kvpool alone shows the pool.",
+        "%%kvpool runs a script, one command a line; %%kvpool admit NAME takes the cell's body as the prompt.",
+    ]
+    for kind, says in KINDS.items():
+        lines += ["", says, *(f"  {verb.name:<{width}}  {verb.help}" for verb in VERBS.values() if verb.kind == kind)]
+    return "\n".join([*lines, "", "%kvpool VERB -h explains one; a trailing ; shows nothing; x = %kvpool ... gives the object."])
+
+
+def markdown_table(verbs: Iterable[Verb]) -> str:
+    """The table of README: verb, kind, what it does."""
+    rows = ["| verb | kind | what it does |", "|---|---|---|"]
+    rows += [f"| `{verb.usage}` | {verb.kind} | {verb.help} |" for verb in verbs]
+    return "\n".join(rows)
+
+
+def _choices(suggest: str | tuple[str, ...]) -> str:
+    return f" ({', '.join(suggest)})" if isinstance(suggest, tuple) and len(suggest) > 1 else ""

@@ -1,0 +1,105 @@
+"""The verbs that look: no journal step, nothing changes.
+
+Must not know: how a look is drawn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kvnb.commands.verb import Arg, Verb, name, whole
+from kvnb.errors import CommandError, one_line
+from kvnb.lab import Lab
+from kvnb.session import Session
+from kvnb.views import html, metrics, text
+from kvnb.views.shown import Shown, at_shown, note_shown, state_shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARTS = ("state", "queue", "tables", "map", "block", "request")
+
+
+def _show(session: Session, what: str = "state", which: str | None = None, pool: str | None = None) -> Shown:
+    lab = session.lab(pool)
+    if (which is None) == (what in ("block", "request")):
+        raise CommandError(
+            f"show {what} needs a name or id behind it" if which is None else f"show {what} takes nothing behind it"
+        )
+    if what == "block":
+        return _block(lab, which or "")
+    if what == "request":
+        return _request(lab, which or "")
+    return {"state": state_shown, "queue": _queue, "tables": _tables, "map": _map}[what](lab)
+
+
+def _queue(lab: Lab) -> Shown:
+    return Shown(text.queue_text(lab.state), html.queue_html(lab.state), lab.free_queue)
+
+
+def _tables(lab: Lab) -> Shown:
+    tables = {request: lab.block_table(request) for request in lab.requests}
+    return Shown(text.tables_text(lab.state), html.tables_html(lab.journal, lab.state), tables)
+
+
+def _map(lab: Lab) -> Shown:
+    copies = {key: tuple(ids) for key, ids in lab.state.copies.items()}
+    return Shown(text.map_text(lab.state), html.map_html(lab.state), copies)
+
+
+def _block(lab: Lab, which: str) -> Shown:
+    if not which.isdecimal():
+        raise CommandError(f"{one_line(which)} is no block id: give a whole number")
+    return Shown(text.block_text(lab.state, int(which)), html.block_html(lab.state, int(which)), lab.pool.blocks[int(which)])
+
+
+def _request(lab: Lab, which: str) -> Shown:
+    plain = text.request_text(lab.state, which, lab.behaviour.block_size)
+    return Shown(plain, html.request_html(lab.journal, lab.state, which), lab.state.requests[which])
+
+
+def _usage(session: Session, pool: str | None = None) -> Shown:
+    lab = session.lab(pool)
+    return Shown(text.usage_text(lab.state), html.usage_html(lab.state), lab.usage)
+
+
+def _check(session: Session, pool: str | None = None) -> Shown:
+    equations = session.lab(pool).check()
+    return Shown(text.check_text(equations), html.check_html(equations), equations)
+
+
+def _metrics(session: Session, pool: str | None = None) -> Shown:
+    lab = session.lab(pool)
+    return note_shown(metrics.metrics_text(lab.name, lab.behaviour, lab.state))
+
+
+def _log(session: Session, rows: str = "steps", pool: str | None = None) -> pd.DataFrame:
+    return session.lab(pool).journal.to_frame(rows)
+
+
+def _at(session: Session, step: int, pool: str | None = None) -> Shown:
+    lab = session.lab(pool)
+    return at_shown(lab.journal, lab.journal.state_at(step), step)
+
+
+LOOKS = (
+    Verb(
+        "show", "looks", "the pool, or one part of it",
+        (
+            Arg("what", "state (all of it), queue, tables, map, block ID or request NAME", name, suggest=PARTS),
+            Arg("which", "the block id or the request", name, suggest="request"),
+        ),
+        _show, ("show", "show queue", "show block 5", "show request r0"),
+    ),
+    Verb("usage", "looks", "1 - free / (N - 1), and apart from it what is cached", (), _usage, ("usage",)),
+    Verb("check", "looks", "every invariant as an equation with numbers", (), _check, ("check",)),
+    Verb("metrics", "looks", "Prometheus text with vLLM's names", (), _metrics, ("metrics",)),
+    Verb(
+        "log", "looks", "the journal as a DataFrame, a row a step or a row an event",
+        (Arg("rows", "steps or events", name, suggest=("steps", "events")),), _log, ("log", "log events"),
+    ),
+    Verb(
+        "at", "looks", "the pool as it was after step K; 0 is the new pool",
+        (Arg("step", "the step's number", whole, required=True, metavar="K"),), _at, ("at 0", "at 3"),
+    ),
+)  # fmt: skip

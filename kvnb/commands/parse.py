@@ -1,0 +1,109 @@
+"""From the words of a line to a verb and its arguments.
+
+Must not know: what a verb does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kvnb.commands.grammar import Word
+from kvnb.commands.verb import Arg, Verb
+from kvnb.errors import CommandError, nearest, one_line
+
+HELP = ("-h", "--help")
+
+
+def find_verb(word: str, verbs: Mapping[str, Verb]) -> Verb:
+    """The verb of that name. Raises CommandError with the nearest ones."""
+    if word not in verbs:
+        raise CommandError(f"unknown verb {one_line(word)}: {nearest(word, verbs, most=30)}")
+    return verbs[word]
+
+
+def wants_help(words: list[Word]) -> bool:
+    """Whether ``-h`` or ``--help`` stands among the options."""
+    for word in words:
+        if word.bare and word.text == "--":
+            return False
+        if word.bare and word.text in HELP:
+            return True
+    return False
+
+
+def parse(verb: Verb, words: list[Word]) -> dict[str, Any]:
+    """The arguments by name; what was not given is not in it. Raises CommandError, in one line, for what is wrong."""
+    given, placed = _options(verb, words)
+    for arg, group in zip(verb.places, _by_place(verb, placed), strict=True):
+        if group:
+            given[arg.name] = [_convert(arg, word) for word in group] if arg.many else _convert(arg, group[0])
+    missing = [arg.typed for arg in verb.args if arg.required and arg.name not in given]
+    if missing:
+        raise CommandError(f"{verb.name} needs {missing[0]}: {verb.usage}")
+    return given
+
+
+def _options(verb: Verb, words: list[Word]) -> tuple[dict[str, Any], list[Word]]:
+    given: dict[str, Any] = {}
+    placed: list[Word] = []
+    rest = iter(words)
+    for word in rest:
+        if word.bare and word.text == "--":
+            placed += rest
+        elif word.bare and word.text.startswith("-") and len(word.text) > 1:
+            arg, value = _option(verb, word, rest)
+            if arg.name in given:
+                raise CommandError(f"{arg.typed} is given twice: once is enough")
+            given[arg.name] = value
+        else:
+            placed.append(word)
+    return given, placed
+
+
+def _option(verb: Verb, word: Word, rest: Any) -> tuple[Arg, Any]:
+    typed, equals, attached = word.text.partition("=")
+    arg = verb.options.get(typed)
+    if arg is None:
+        raise CommandError(_unknown_option(verb, word.text, typed))
+    if arg.convert is None:
+        if equals:
+            raise CommandError(f"{typed} takes no value: leave {one_line('=' + attached)} out")
+        return arg, True
+    value = Word(attached) if equals else next(rest, None)
+    if value is None:
+        raise CommandError(f"{typed} needs a value: {arg.help}")
+    return arg, _convert(arg, value)
+
+
+def _unknown_option(verb: Verb, word: str, typed: str) -> str:
+    known = [*verb.options, "--help"]
+    return (
+        f"{verb.name} has no option {one_line(typed)}: {nearest(typed, known, most=12)} (a text that begins with - goes after --)"
+    )
+
+
+def _by_place(verb: Verb, placed: list[Word]) -> list[list[Word]]:
+    groups: list[list[Word]] = []
+    rest = list(placed)
+    for arg in verb.places:
+        take = len(rest) if arg.many else 1
+        groups.append(rest[:take])
+        rest = rest[take:]
+    if rest:
+        raise CommandError(_too_many(verb, rest[0]))
+    return groups
+
+
+def _too_many(verb: Verb, extra: Word) -> str:
+    if any(arg.name == "text" for arg in verb.places):
+        return f"{one_line(extra.text)} is one word too many: put quotes around a text with spaces"
+    return f"{one_line(extra.text)} is one word too many: {verb.usage}"
+
+
+def _convert(arg: Arg, word: Word) -> Any:
+    assert arg.convert is not None, "a flag has no value"
+    value = arg.convert(word)
+    if isinstance(arg.suggest, tuple) and arg.suggest and value not in arg.suggest:
+        raise CommandError(f"{arg.typed} cannot be {one_line(word.text)}: {nearest(word.text, arg.suggest)}")
+    return value

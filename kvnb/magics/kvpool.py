@@ -1,0 +1,104 @@
+"""The magics ``%kvpool`` and ``%%kvpool``, and the defaults that ``%config KVPool`` sets.
+
+Must not know: verbs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
+from IPython.display import display
+from traitlets import Bool, Enum, Int, TraitError, Unicode, observe, validate
+
+from kvnb.commands import VERBS, Outcome, run_line, run_script
+from kvnb.commands.grammar import Word, split
+from kvnb.commands.help import overview
+from kvnb.commands.run import Evaluate, run_words
+from kvnb.core.hashing import HASH_FUNCTIONS
+from kvnb.core.policy import FREE_RULES
+from kvnb.errors import CommandError, SettingError, one_line
+from kvnb.lab import DEVICES
+from kvnb.manager.behaviour import FREE_ORDERS
+from kvnb.prompts import get_tokenizer
+from kvnb.session import DEFAULTS, Session
+
+
+@magics_class
+class KVPool(Magics):
+    """The pools of this shell. Its settings are the defaults of ``%kvpool new``: ``%config KVPool.block_size = 16``."""
+
+    block_size = Int(DEFAULTS["block_size"], min=1, help="Tokens a block; vLLM's own default is 16.").tag(config=True)
+    prefix_caching = Bool(DEFAULTS["prefix_caching"], help="Whether blocks are hashed and can be hit.").tag(config=True)
+    free_to = Enum(list(FREE_RULES), DEFAULTS["free_to"], help="Where freed blocks go.").tag(config=True)
+    free_order = Enum(FREE_ORDERS, DEFAULTS["free_order"], help="Which block of a request is freed first.").tag(config=True)
+    full_hit = Bool(DEFAULTS["full_hit"], help="Whether a lookup may hit the whole prompt.").tag(config=True)
+    hash = Enum(list(HASH_FUNCTIONS), DEFAULTS["hash"], help="The hash function.").tag(config=True)
+    tokenizer = Unicode(DEFAULTS["tokenizer"], help="chars, bytes or the path of a tokenizer.json.").tag(config=True)
+    device = Enum(DEVICES, DEFAULTS["device"], help="Where the blocks' memory is.").tag(config=True)
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self.session = Session()
+        super().__init__(shell=shell)
+        self.session.defaults.update({name: getattr(self, name) for name in DEFAULTS})
+
+    @validate("tokenizer")
+    def _known_tokenizer(self, proposal: Any) -> str:
+        try:
+            get_tokenizer(proposal["value"])
+        except SettingError as error:
+            raise TraitError(str(error)) from error
+        return str(proposal["value"])
+
+    @observe(*DEFAULTS)
+    def _new_default(self, change: Any) -> None:
+        self.session.defaults[change["name"]] = change["new"]
+
+    @needs_local_scope
+    @no_var_expand
+    @line_cell_magic
+    def kvpool(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
+        """Placeholder, replaced below by the help made from the table of verbs."""
+        evaluate = self._evaluator(local_ns or {})
+        if cell is None:
+            return self._show(run_line(self.session, line, evaluate))
+        words, silent = split(line)
+        into, words = _take_into(words)
+        if words:
+            # IPython ends every cell with a newline that nobody typed.
+            result = self._show(Outcome(run_words(self.session, words, evaluate, cell.removesuffix("\n")), silent))
+        else:
+            result = [self._show(Outcome(o.result, o.silent or silent)) for o in run_script(self.session, cell, evaluate)]
+        if into:
+            self._shell.user_ns[into] = result
+        return result
+
+    @property
+    def _shell(self) -> InteractiveShell:
+        assert self.shell is not None, "the magics belong to a shell"
+        return self.shell
+
+    def _show(self, outcome: Outcome) -> Any:
+        if not outcome.silent:
+            display(outcome.result)  # type: ignore[no-untyped-call]
+        return outcome.result
+
+    def _evaluator(self, local_ns: dict[str, Any]) -> Evaluate:
+        namespace: Callable[[], dict[str, Any]] = lambda: {**self._shell.user_ns, **local_ns}  # noqa: E731
+        return lambda source: eval(source, namespace())
+
+
+def _take_into(words: list[Word]) -> tuple[str | None, list[Word]]:
+    """``--into NAME`` at the beginning or end of a cell's first line. Raises CommandError for what is no variable name."""
+    for place, word in enumerate(words):
+        if word.bare and word.text == "--into":
+            target = words[place + 1].text if place + 1 < len(words) else ""
+            if not target.isidentifier():
+                raise CommandError(f"--into needs the name of a variable, {one_line(target)} is none")
+            return target, [*words[:place], *words[place + 2 :]]
+    return None, words
+
+
+KVPool.kvpool.__doc__ = f"{overview()}\n\n" + "\n".join(f"  %kvpool {verb.usage}" for verb in VERBS.values())

@@ -1,0 +1,107 @@
+"""The pools of one notebook or shell: their names, and which of them is in use.
+
+Must not know: how commands are typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kvnb.errors import UnknownName, named, nearest
+from kvnb.journal.journal import Cell
+from kvnb.lab import Lab
+
+DEFAULTS: dict[str, Any] = {
+    "block_size": 4,
+    "prefix_caching": True,
+    "free_to": "front-back",
+    "free_order": "reverse",
+    "full_hit": False,
+    "hash": "sha256",
+    "tokenizer": "chars",
+    "device": "none",
+}
+"""What ``new`` takes where nothing is said. Block size 4, so that a lesson fits a line; vLLM's own is 16."""
+
+
+class Session:
+    """A table of pools. At most one pool of a name; a new one takes the old one's place."""
+
+    def __init__(self) -> None:
+        self.labs: dict[str, Lab] = {}
+        self.current: str | None = None
+        self.defaults = dict(DEFAULTS)
+        self.on_start: list[Callable[[Lab], None]] = []
+        self._started = 0
+        self._cell: Cell | None = None
+
+    @property
+    def cell(self) -> Cell | None:
+        """The notebook cell that is running, as it enters the steps of every pool."""
+        return self._cell
+
+    @cell.setter
+    def cell(self, cell: Cell | None) -> None:
+        self._cell = cell
+        for lab in self.labs.values():
+            lab.cell = cell
+
+    def lab(self, name: str | None = None) -> Lab:
+        """The pool of that name, or the one in use. Raises UnknownName."""
+        name = name or self.current
+        if name is None:
+            raise UnknownName("no pool yet: make one with `new 11`")
+        if name not in self.labs:
+            raise UnknownName(f"no pool {named(name)}: {nearest(name, self.labs)}")
+        return self.labs[name]
+
+    def new(self, num_blocks: int, *, name: str = "pool", **settings: Any) -> tuple[Lab, Lab | None]:
+        """Make a pool and use it; the second value is the pool of that name that it replaced, closed."""
+        given = {**self.defaults, **settings}
+        return self._start(name, lambda old: Lab(num_blocks, name=name, replacing=old, **given))
+
+    def load(self, path: str | Path, *, name: str | None = None, copy: bool = False) -> tuple[Lab, Lab | None]:
+        """Load a journal file as a pool (under the file's own pool name) and use it; see ``Lab.load``."""
+        name = name or Lab.peek_name(path)
+        return self._start(name, lambda old: Lab.load(path, name=name, copy=copy, replacing=old))
+
+    def use(self, name: str) -> Lab:
+        """Make the pool of that name the one in use. Raises UnknownName."""
+        lab = self.lab(name)
+        self.current = name
+        return lab
+
+    def close(self, name: str | None = None) -> Lab:
+        """Forget a pool, its log file let go; the youngest of the others comes into use. Raises UnknownName."""
+        lab = self.lab(name)
+        del self.labs[lab.name]
+        if self.current == lab.name:
+            self.current = next(reversed(self.labs), None)
+        lab.close()
+        return lab
+
+    def close_all(self) -> None:
+        """Forget every pool."""
+        while self.labs:
+            self.close(next(iter(self.labs)))
+
+    def _start(self, name: str, make: Callable[[Lab | None], Lab]) -> tuple[Lab, Lab | None]:
+        old = self.labs.get(name)
+        try:
+            lab = make(old)
+            lab.journal_id = f"{name}#{self._started + 1}"
+            lab.cell = self._cell
+            self.labs[name] = lab
+        except BaseException:
+            if old and self.labs.get(name) is old:
+                old.rewrite_log()
+            raise
+        self._started += 1
+        self.current = name
+        if old:
+            old.close()
+        for listener in self.on_start:
+            listener(lab)
+        return lab, old

@@ -1,0 +1,233 @@
+"""Steps and states as plain text, in the words of seed.md's sample program.
+
+Must not know: HTML, notebooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from kvnb.core.events import Back, Dropped, Front, Hashed, Hit, Took, Unhashed
+from kvnb.core.invariants import Equation
+from kvnb.errors import UnknownName, named, nearest
+from kvnb.journal import Journal, State, Step
+from kvnb.journal.events import Restored
+from kvnb.journal.replay import Verdict
+from kvnb.manager import Behaviour
+from kvnb.manager.events import Looked, Tokens
+from kvnb.views.words import count, listed, plain, queue_ends, shortened
+
+# --- one step ------------------------------------------------------------------------------------------------
+
+
+def step_text(step: Step, state: State) -> str:
+    """What a step did: its sentence, what was evicted, the table of its request, the free queue."""
+    lines = [sentence(step), *details(step)]
+    request = state.requests.get(step.command.args.get("name", ""))
+    if request and request.table:
+        lines.append(f"  {table_text(request.table)}")
+    lines.append(f"  {queue_text(state)}")
+    return "\n".join(lines)
+
+
+def sentence(step: Step) -> str:
+    """The step in one sentence."""
+    return _SENTENCES[step.command.verb](step)
+
+
+def details(step: Step) -> list[str]:
+    """What else happened, a line each: blocks that lost their hash, blocks that got one by an append."""
+    lines = []
+    for event in step.of(Unhashed):
+        lines += [f"  evict: block {block_id} loses its hash" for block_id in event.ids[:64]]
+        if len(event.ids) > 64:
+            lines.append(f"  evict: and {count(len(event.ids) - 64, 'block')} more")
+    if step.command.verb == "append":
+        for event in step.of(Hashed):
+            lines += [f"  block {block_id} is full: it gets a hash" for block_id in event.ids[:64]]
+    return lines
+
+
+def _admit(step: Step) -> str:
+    tokens, hits, new = _total(step, Tokens), _ids(step, Hit), _ids(step, Took)
+    verb = " resumes" if any(event.preempted for event in step.of(Looked)) else ""
+    return f"{_name(step)}{verb}: {tokens} tokens, {hits} block(s) from cache, {new} new"
+
+
+def _append(step: Step) -> str:
+    return f"{_name(step)}: {_total(step, Tokens)} tokens, {_ids(step, Took)} new"
+
+
+def _release(step: Step) -> str:
+    verb = "finishes" if len(step.command.args["names"]) == 1 else "finish"
+    return f"{listed(step.command.args['names'])} {verb}: {_given_up(step)}"
+
+
+def _preempt(step: Step) -> str:
+    return f"{_name(step)} is preempted: {_given_up(step)}; its tokens are kept"
+
+
+def _evict(step: Step) -> str:
+    dropped = [block_id for event in step.of(Unhashed) for block_id in event.ids]
+    without = len(set(step.command.args["ids"])) - len(dropped)
+    return f"evict: {count(len(dropped), 'hash').replace('hashs', 'hashes')} dropped" + (
+        f", {count(without, 'block')} had none" if without else ""
+    )
+
+
+def _reset(step: Step) -> str:
+    return "reset: the prefix cache is empty, the free queue keeps its order"
+
+
+def _undo(step: Step) -> str:
+    k = step.of(Restored)[0].k
+    return f"undo: back to step {k}" + ("" if k else ", the new pool")
+
+
+_SENTENCES: dict[str, Callable[[Step], str]] = {
+    "admit": _admit, "append": _append, "release": _release, "preempt": _preempt,
+    "evict": _evict, "reset": _reset, "undo": _undo,
+}  # fmt: skip
+
+
+def _name(step: Step) -> str:
+    return plain(step.command.args["name"])
+
+
+def _total(step: Step, kind: type[Tokens]) -> int:
+    return sum(event.n for event in step.of(kind))
+
+
+def _ids(step: Step, kind: type[Hit] | type[Took] | type[Dropped] | type[Front] | type[Back]) -> int:
+    return sum(len(event.ids) for event in step.of(kind))
+
+
+def _given_up(step: Step) -> str:
+    front, back, dropped = _ids(step, Front), _ids(step, Back), _ids(step, Dropped)
+    kept = dropped - front - back
+    parts = [f"{front} block(s) to the front"] * bool(front) + [f"{back} to the back"] * bool(back)
+    parts += [f"{kept} still in use by others"] * bool(kept)
+    return ", ".join(parts) or "it held no block"
+
+
+# --- a state -------------------------------------------------------------------------------------------------
+
+
+def table_text(table: Sequence[int]) -> str:
+    """``block table [1 2 5 6]``."""
+    return f"block table [{' '.join(shortened(table))}]"
+
+
+def queue_text(state: State) -> str:
+    """``free queue (front first, * = cached): 10 5*``; of a long queue the two ends."""
+    front, left_out, back = queue_ends(state)
+    words = [_starred(state, block_id) for block_id in front]
+    if left_out:
+        words += [f"... ({left_out:,} more) ...", *(_starred(state, block_id) for block_id in back)]
+    return f"free queue (front first, * = cached): {' '.join(words)}"
+
+
+def _starred(state: State, block_id: int) -> str:
+    return f"{block_id}*" if state.keys[block_id] is not None else str(block_id)
+
+
+def state_text(journal: Journal, state: State, step: int) -> str:
+    """The whole pool after a step, in a few lines."""
+    return "\n".join(
+        [pool_line(journal, step), f"  {usage_text(state)}", *_indented(tables_text(state)), f"  {queue_text(state)}"]
+    )
+
+
+def pool_line(journal: Journal, step: int) -> str:
+    """Name, size and step: ``pool: 11 blocks of 4 tokens, step 5``."""
+    return f"{plain(journal.name)}: {size_text(journal.behaviour)}, step {step}"
+
+
+def size_text(behaviour: Behaviour) -> str:
+    """``11 blocks of 4 tokens`` and every setting that is not vLLM's own."""
+    own = [] if behaviour.prefix_caching else ["prefix caching off"]
+    own += [f"free to {behaviour.free_to}"] * (behaviour.free_to != "front-back")
+    own += [f"free order {behaviour.free_order}"] * (behaviour.free_order != "reverse")
+    own += ["full hit"] * behaviour.full_hit
+    return ", ".join([f"{count(behaviour.num_blocks, 'block')} of {count(behaviour.block_size, 'token')}", *own])
+
+
+def tables_text(state: State) -> str:
+    """Every request with its block table; of very many the first and the last."""
+    lines = [f"{plain(n)}: {r.num_tokens} tokens, {r.state}, {table_text(r.table)}" for n, r in state.requests.items()]
+    if len(lines) > 64:
+        lines[32:-32] = [f"... ({len(lines) - 64:,} more requests) ..."]
+    return "\n".join(lines) or "no request"
+
+
+def usage_text(state: State) -> str:
+    """Usage, and apart from it what is cached: a free block may still hold tokens worth keeping."""
+    usable, free = state.num_blocks - 1, len(state.queue)
+    in_queue = state.num_free_cached
+    return (
+        f"usage {state.usage:.2f} = 1 - {free}/{usable} free; cached {state.num_cached} blocks, "
+        f"{in_queue} of them free; free and empty {free - in_queue}"
+    )
+
+
+def map_text(state: State) -> str:
+    """The prefix cache: each hash and the blocks that carry it, first entered first."""
+    lines = [f"{key}: block {' '.join(map(str, ids))}" for key, ids in state.copies.items()]
+    if len(lines) > 64:
+        lines[32:-32] = [f"... ({len(lines) - 64:,} more hashes) ..."]
+    return "\n".join([f"{len(state.copies)} hashes, {state.num_cached} blocks carry one", *lines])
+
+
+def block_text(state: State, block_id: int) -> str:
+    """All that is known of one block. Raises UnknownName when there is none of that id."""
+    if not 0 <= block_id < state.num_blocks:
+        raise UnknownName(f"no block {block_id}: there are blocks 0 to {state.num_blocks - 1}")
+    if block_id == 0:
+        return "block 0: the null block, a placeholder that is never handed out"
+    key = state.keys[block_id]
+    owners = state.owners.get(block_id, [])
+    where = f"in the table of {listed(owners)}" if owners else _place_text(state, block_id)
+    copies = [str(other) for other in state.copies.get(key, ()) if other != block_id] if key else []
+    hashed = f"hash {key}" + (f" (also in block {', '.join(copies)})" if copies else "") if key else "no hash"
+    return f"block {block_id}: ref_cnt {state.ref_cnt[block_id]}, {hashed}, {where}"
+
+
+def _place_text(state: State, block_id: int) -> str:
+    place = list(state.queue).index(block_id) + 1
+    return f"place {place} of {len(state.queue)} in the free queue"
+
+
+def request_text(state: State, name: str, block_size: int) -> str:
+    """One request, block by block. Raises UnknownName when it is not there."""
+    if name not in state.requests:
+        raise UnknownName(f"no request {named(name)}: {nearest(name, state.requests)}")
+    request = state.requests[name]
+    lines = [f"{plain(name)}: {request.num_tokens} tokens, {request.state}, {request.hits} from cache"]
+    for place, block_id in enumerate(request.table[:64]):
+        last = min((place + 1) * block_size, request.num_tokens)
+        others = [owner for owner in state.owners[block_id] if owner != name]
+        shared = f", shared with {listed(others)}" if others else ""
+        key = state.keys[block_id]
+        lines.append(f"  tokens {place * block_size}-{last - 1}: block {block_id}, {'hash ' + key if key else 'no hash'}{shared}")
+    if len(request.table) > 64:
+        lines.append(f"  ... ({len(request.table) - 64:,} more blocks)")
+    return "\n".join(lines)
+
+
+def check_text(equations: Iterable[Equation]) -> str:
+    """Every invariant as an equation with its numbers."""
+    return "\n".join(map(str, equations))
+
+
+def verdict_text(verdict: Verdict, what: str) -> str:
+    """The outcome of a verification; the first difference with what is recorded and what comes out now."""
+    found = verdict.difference
+    if found is None:
+        return f"{what} verifies: {count(verdict.steps, 'step')} done again give the same events, digest {verdict.digest[:12]}"
+    only = [f"  recorded  {event}" for event in found.recorded if event not in found.computed]
+    only += [f"  computed  {event}" for event in found.computed if event not in found.recorded]
+    return "\n".join([f"{what} does NOT verify: {found.why} at step {found.number} ({found.command})", *only])
+
+
+def _indented(text: str) -> list[str]:
+    return [f"  {line}" for line in text.split("\n")]

@@ -1,0 +1,45 @@
+"""Small pieces of text that every view shares: names made safe to print, lists made short.
+
+Must not know: HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kvnb.journal import State
+
+QUEUE_HEAD = QUEUE_TAIL = 32
+"""How many ids of a long queue or table are written out at each end."""
+
+
+def plain(name: str) -> str:
+    """``name`` with control characters written as escapes: a terminal must not obey what a user named."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in name)
+
+
+def listed(names: Iterable[str]) -> str:
+    """``r0, r1 and r2``."""
+    *most, last = [plain(name) for name in names]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def count(n: int, what: str) -> str:
+    """``1 block``, ``2 blocks``, ``1,000 blocks``."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def shortened(ids: Sequence[int]) -> list[str]:
+    """The ids as words; of a long list the two ends, and between them how many are left out."""
+    if len(ids) <= QUEUE_HEAD + QUEUE_TAIL:
+        return [str(block_id) for block_id in ids]
+    left_out = f"... ({len(ids) - QUEUE_HEAD - QUEUE_TAIL:,} more) ..."
+    return [*map(str, ids[:QUEUE_HEAD]), left_out, *map(str, ids[-QUEUE_TAIL:])]
+
+
+def queue_ends(state: State) -> tuple[list[int], int, list[int]]:
+    """The free queue as its front, how many in the middle are left out, and its back; all of a short one is front."""
+    length = len(state.queue)
+    if length <= QUEUE_HEAD + QUEUE_TAIL:
+        return list(state.queue), 0, []
+    return state.queue.head(QUEUE_HEAD), length - QUEUE_HEAD - QUEUE_TAIL, state.queue.tail(QUEUE_TAIL)
