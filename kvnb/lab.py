@@ -6,16 +6,16 @@ Must not know: IPython, and how anything is drawn (results draw themselves when 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from kvnb.core import BlockPool
 from kvnb.core.hashing import HASH_FUNCTIONS, none_hash
 from kvnb.core.invariants import Equation
-from kvnb.errors import CommandError, SettingError, nearest, one_line
+from kvnb.errors import CommandError, SettingError, named, nearest, one_line
 from kvnb.journal import Journal, State, Step, jsonl, replay
-from kvnb.journal.events import Event
 from kvnb.journal.journal import Cell
 from kvnb.journal.log_file import LogFile, check_may_overwrite, check_not_in_use
 from kvnb.manager import Behaviour, KVCacheManager
@@ -73,37 +73,51 @@ class Lab:
         )  # fmt: skip
         self._begin(Journal(behaviour, name))
         if log is not None:
-            self._start_log(Path(log), force, replacing)
+            file = LogFile.open(Path(log), force, replacing._log if replacing else None)
+            self._write_to(file, file.start)
 
     @classmethod
-    def load(cls, path: str | Path, *, copy: bool = False, replacing: Lab | None = None) -> Lab:
+    def load(cls, path: str | Path, *, name: str | None = None, copy: bool = False, replacing: Lab | None = None) -> Lab:
         """The pool that a journal file describes, after its last finished step.
 
-        A file that a pool was writing with ``log`` is gone on with; ``copy`` leaves it alone. ``lab.torn_bytes``
-        says how much of an unfinished line was left out. Raises JournalError for a file that cannot be trusted.
+        A file that a pool was writing with ``log`` is gone on with; ``copy`` leaves it alone. ``name`` is another
+        name for the pool. ``lab.torn_bytes`` says how much of an unfinished line was left out. Raises JournalError
+        for a file that cannot be trusted.
         """
         path = Path(path)
         read = jsonl.read(path)
         lab = cls.__new__(cls)
+        read.journal.name = name or read.journal.name
         identity = read.journal.behaviour.tokenizer
         lab._tokenizer = Tokenizer(identity, None if not identity.startswith("sha256:") else _MissingTokenizer(identity))
         lab._begin(read.journal)
         lab.torn_bytes = read.torn
         if read.log and not copy:
-            lab._start_log(path, False, replacing)
+            file = LogFile.open(path, replacing=replacing._log if replacing else None)
+            lab._write_to(file, file.go_on)
         return lab
 
+    @staticmethod
+    def peek_name(path: str | Path) -> str:
+        """The pool name in a journal file. Raises JournalError as ``load``."""
+        return jsonl.read(Path(path)).journal.name
+
     def _begin(self, journal: Journal) -> None:
-        self.journal = journal
+        self._journal = journal
+        self.journal_id = journal.name
         self.cell: Cell | None = None
         self.torn_bytes = 0
         self._log: LogFile | None = None
         self._engine, self._events = replay.rebuild(journal)
         self._torn = False
 
-    def _start_log(self, path: Path, force: bool, replacing: Lab | None) -> None:
-        self._log = LogFile.open(path, force, replacing._log if replacing else None)
-        self._log.start(self.journal)
+    def _write_to(self, file: LogFile, begin: Callable[[Journal], None]) -> None:
+        try:
+            begin(self._journal)
+        except BaseException:
+            file.abandon()
+            raise
+        self._log = file
 
     # --- changing ------------------------------------------------------------------------------------------
 
@@ -122,15 +136,16 @@ class Lab:
         name = _name(name)
         prompt = prompt_of(self._tokenizer, text, tokens, file)
         if not prompt and name not in self._alive().scheduler.requests:
-            raise CommandError(f"{one_line(name)} needs a prompt: only a preempted request is admitted without one")
+            raise CommandError(f"{named(name)} needs a prompt: only a preempted request is admitted without one")
         return self._change("admit", name=name, **prompt)
 
     def append(self, name: str, text: str | None = None, *, tokens: Iterable[int] | None = None) -> StepResult:
         """Give a running request more tokens. Raises as ``admit``."""
+        name = _name(name)
         prompt = prompt_of(self._tokenizer, text, tokens, None)
         if not prompt:
-            raise CommandError(f"nothing to append to {one_line(name)}: give a text or tokens")
-        return self._change("append", name=_name(name), **prompt)
+            raise CommandError(f"nothing to append to {named(name)}: give a text or tokens")
+        return self._change("append", name=name, **prompt)
 
     def release(self, *names: str, all: bool = False) -> StepResult:
         """End requests; ``all`` of them, in the order of their admission. Raises UnknownName or RequestError."""
@@ -155,19 +170,19 @@ class Lab:
     def undo(self) -> StepResult:
         """Go back one step; the journal only grows, by a step that says so. Raises JournalError at the start."""
         self._alive()
-        events = replay.undo_events(self.journal)
+        events = replay.undo_events(self._journal)
         self._torn = True
-        self._commit(self.journal.next_step(Command(replay.UNDO, {}), events, self.cell))
+        self._commit(self._journal.next_step(Command(replay.UNDO, {}), events, self.cell))
         # The step exists now; the pool it describes is built from the journal.
         self._alive()
-        return StepResult(self, self.journal.steps[-1], ())
+        return StepResult(self, self._journal.steps[-1], ())
 
     def _change(self, verb: str, **args: Any) -> StepResult:
         engine, command = self._alive(), Command(verb, args)
         apply = engine.plan(command)
         self._torn = True
         apply()
-        step = self.journal.next_step(command, self._events, self.cell)
+        step = self._journal.next_step(command, self._events, self.cell)
         self._commit(step)
         self._events.clear()
         self._torn = False
@@ -175,29 +190,37 @@ class Lab:
 
     def _commit(self, step: Step) -> None:
         if self._log:
-            self._log.commit(self.journal, step)
-        self.journal.steps.append(step)
+            self._log.commit(self._journal, step)
+        self._journal.steps.append(step)
 
     def _alive(self) -> EngineCore:
         """The engine; after a command that was cut off in the middle, one rebuilt from the journal."""
         if self._torn:
-            self._engine, self._events = replay.rebuild(self.journal)
+            self._engine, self._events = replay.rebuild(self._journal)
             if self._log:
-                self._log.mend(self.journal)
+                # A file that cannot be mended now is mended, or complained of, by the next step.
+                with suppress(OSError):
+                    self._log.mend(self._journal)
             self._torn = False
         return self._engine
 
     # --- looking -------------------------------------------------------------------------------------------
 
     @property
+    def journal(self) -> Journal:
+        """The history: every finished step. For looking only."""
+        self._alive()
+        return self._journal
+
+    @property
     def name(self) -> str:
         """The pool's name."""
-        return self.journal.name
+        return self._journal.name
 
     @property
     def behaviour(self) -> Behaviour:
         """The settings that decide what the pool does."""
-        return self.journal.behaviour
+        return self._journal.behaviour
 
     @property
     def manager(self) -> KVCacheManager:
@@ -237,13 +260,11 @@ class Lab:
     @property
     def digest(self) -> str:
         """Hex SHA-256 over the settings and every step."""
-        self._alive()
         return self.journal.digest
 
     @property
     def state(self) -> State:
         """The journal folded to its last step: what is drawn. For looking only."""
-        self._alive()
         return self.journal.state
 
     @property
@@ -254,23 +275,26 @@ class Lab:
     def check(self) -> list[Equation]:
         """Every invariant as an equation, and last that the journal, folded, is the live pool."""
         engine = self._alive()
-        same = self.journal.state.columns() == replay.live_columns(engine)
-        fold = Equation("journal folded = live pool", f"{len(self.journal)} steps, {'no' if same else 'a'} difference", same)
+        same = self._journal.state.columns() == replay.live_columns(engine)
+        fold = Equation("journal folded = live pool", f"{len(self._journal)} steps, {'no' if same else 'a'} difference", same)
         return [*engine.scheduler.check(), fold]
 
     def verify(self) -> replay.Verdict:
         """Run the whole journal again on a fresh pool and compare every step."""
-        self._alive()
         return replay.verify(self.journal)
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the journal to a file, all or nothing. Raises JournalError when that would overwrite another's file."""
         path = Path(path)
-        self._alive()
         check_may_overwrite(path, force)
         check_not_in_use(path)
         jsonl.save(self.journal, path)
         return path
+
+    def rewrite_log(self) -> None:
+        """Make the log file, if any, hold this journal again: a successor that did not come to be may have begun in it."""
+        if self._log:
+            self._log.start(self._journal)
 
     def close(self) -> None:
         """Let go of the log file; the pool stays usable, its steps are no longer written."""
@@ -284,7 +308,8 @@ class Lab:
         return state_shown(self)._repr_mimebundle_()
 
     def __repr__(self) -> str:
-        return f"<Lab {self.name!r}: {self.behaviour.num_blocks} blocks of {self.behaviour.block_size} tokens, step {len(self.journal)}>"
+        size = f"{self.behaviour.num_blocks} blocks of {self.behaviour.block_size} tokens"
+        return f"<Lab {self.name!r}: {size}, step {len(self._journal)}>"
 
 
 class _MissingTokenizer:

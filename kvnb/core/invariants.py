@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from kvnb.core.block import KVCacheBlock
@@ -43,7 +44,7 @@ def _accounting(pool: BlockPool, tables: Tables) -> Equation:
 
 def _every_id_once(pool: BlockPool, tables: Tables) -> Equation:
     ids = [block.block_id for block in pool.blocks]
-    queued = [block.block_id for block in pool.free_block_queue]
+    queued = [block.block_id for block in _walk(pool)]
     right = ids == list(range(pool.num_gpu_blocks)) and len(set(queued)) == len(queued)
     return Equation(
         "every id once, in the pool and in the queue",
@@ -63,7 +64,7 @@ def _owners(pool: BlockPool, tables: Tables) -> Equation:
 
 
 def _queue_is_unowned(pool: BlockPool, tables: Tables) -> Equation:
-    queued = {block.block_id for block in pool.free_block_queue}
+    queued = {block.block_id for block in _walk(pool)}
     unowned = {block.block_id for block in pool.blocks if block.ref_cnt == 0 and not block.is_null}
     wrong = [pool.blocks[block_id] for block_id in sorted(queued ^ unowned)]
     return Equation(
@@ -73,9 +74,9 @@ def _queue_is_unowned(pool: BlockPool, tables: Tables) -> Equation:
 
 def _map_and_blocks_agree(pool: BlockPool, tables: Tables) -> Equation:
     cached = pool.cached_block_hash_to_block
-    mapped = {block.block_id: key for key in cached for block in cached.get_blocks(key)}
-    hashed = {block.block_id: block.block_hash for block in pool.blocks if block.block_hash is not None}
-    wrong = [pool.blocks[block_id] for block_id in sorted({*mapped, *hashed}) if mapped.get(block_id) != hashed.get(block_id)]  # fmt: skip
+    mapped = {(block.block_id, key) for key in cached for block in cached.get_blocks(key)}
+    hashed = {(block.block_id, block.block_hash) for block in pool.blocks if block.block_hash is not None}
+    wrong = [pool.blocks[block_id] for block_id in sorted({block_id for block_id, _ in mapped ^ hashed})]
     return Equation(
         "blocks in the map = blocks with a hash", f"{len(mapped)} in the map, {len(hashed)} with a hash{_examples(wrong)}",
         not wrong,
@@ -84,8 +85,8 @@ def _map_and_blocks_agree(pool: BlockPool, tables: Tables) -> Equation:
 
 def _links_consistent(pool: BlockPool, tables: Tables) -> Equation:
     queue = pool.free_block_queue
-    chain = [queue.fake_free_list_head, *queue, queue.fake_free_list_tail]
-    broken = [a for a, b in zip(chain, chain[1:], strict=False) if a.next_free_block is not b or b.prev_free_block is not a]
+    chain = [queue.fake_free_list_head, *_walk(pool), queue.fake_free_list_tail]
+    broken = [a for a, b in pairwise(chain) if a.next_free_block is not b or b.prev_free_block is not a]
     linked = {block.block_id for block in chain}
     loose = [b for b in pool.blocks if b.block_id not in linked and (b.prev_free_block or b.next_free_block)]
     walked = len(chain) - 2
@@ -94,6 +95,11 @@ def _links_consistent(pool: BlockPool, tables: Tables) -> Equation:
         f"{walked} walked, {queue.num_free_blocks} counted{_examples([*broken, *loose])}",
         not broken and not loose and walked == queue.num_free_blocks,
     )  # fmt: skip
+
+
+def _walk(pool: BlockPool) -> list[KVCacheBlock]:
+    # Broken links may form a circle: more blocks than there are prove it, and the walk ends.
+    return list(islice(pool.free_block_queue, pool.num_gpu_blocks + 1))
 
 
 def _examples(wrong: Iterable[KVCacheBlock]) -> str:

@@ -138,11 +138,12 @@ class BlockPool:
         return True
 
     def _drop_hashes(self, blocks: Sequence[KVCacheBlock], why: Why) -> None:
-        dropped = [block for block in blocks if block.block_hash is not None]
-        for block in dropped:
-            assert block.block_hash is not None
-            self.cached_block_hash_to_block.pop(block.block_hash, block.block_id)
-            block.block_hash = None
+        dropped = []
+        for block in blocks:
+            if block.block_hash is not None:
+                self.cached_block_hash_to_block.pop(block.block_hash, block.block_id)
+                block.block_hash = None
+                dropped.append(block)
         if self.emit and dropped:
             self.emit(Unhashed(ids_of(dropped), why))
 

@@ -5,6 +5,7 @@ Must not know: what a fold makes of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kvnb.core import events as pool
@@ -53,4 +54,5 @@ def to_json(event: Event) -> list[Any]:
 def from_json(values: list[Any]) -> Event:
     """The reverse of ``to_json``. Raises KeyError or TypeError for what is no event."""
     kind, *fields = values
-    return KINDS[kind](*[tuple(field) if isinstance(field, list) else field for field in fields])
+    make: Callable[..., Event] = KINDS[kind]
+    return make(*[tuple(field) if isinstance(field, list) else field for field in fields])

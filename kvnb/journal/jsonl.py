@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ from kvnb.journal.events import from_json, to_json
 from kvnb.journal.journal import Cell, Journal, Step
 from kvnb.manager.behaviour import Behaviour
 from kvnb.manager.command import Command
+from kvnb.version import __version__
 
 SCHEMA = 1
 MARK = b'{"kvnb_journal":'
@@ -38,8 +39,6 @@ MARK = b'{"kvnb_journal":'
 
 def header_line(journal: Journal, log: bool) -> bytes:
     """The first line, newline included; its first bytes are ``MARK``."""
-    from kvnb import __version__
-
     values = {
         "kvnb_journal": SCHEMA, "pool": journal.name, "behaviour": journal.behaviour.to_dict(),
         "digest": journal.first_digest, "log": log, "written_by": f"kvnb {__version__}",
@@ -70,15 +69,25 @@ def lines(journal: Journal, log: bool) -> Iterator[bytes]:
 
 
 def save(journal: Journal, path: Path) -> None:
-    """Write the journal to ``path``, all or nothing: a reader sees the old file or the new one."""
+    """Write the journal to ``path``, all or nothing: a reader sees the old file or the new one.
+
+    Raises JournalError when it cannot be written.
+    """
+    try:
+        _replace(path, lines(journal, log=False))
+    except OSError as error:
+        raise JournalError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _replace(path: Path, content: Iterable[bytes]) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.writelines(lines(journal, log=False))
-        os.chmod(temporary, 0o666 & ~_umask())
+            file.writelines(content)
+        Path(temporary).chmod(0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        Path(temporary).unlink(missing_ok=True)
         raise
 
 

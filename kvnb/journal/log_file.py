@@ -6,6 +6,8 @@ Must not know: what the lines say.
 from __future__ import annotations
 
 import os
+import re
+import weakref
 from pathlib import Path
 
 from kvnb.errors import JournalError
@@ -29,10 +31,13 @@ class LogFile:
         self.path = path
         self._descriptor = descriptor
         self._ends: list[int] = []
+        self._is_new = False
+        # Also lets go of the lock when the pool is forgotten without being closed.
+        self._close = weakref.finalize(self, os.close, descriptor)
 
     @classmethod
     def open(cls, path: Path, force: bool = False, replacing: LogFile | None = None) -> LogFile:
-        """Open ``path`` for writing and lock it; its content stays until ``start``.
+        """Open ``path`` for writing and lock it; its content stays until ``start`` or ``go_on``.
 
         replacing
             The log of the pool that this one takes over from: when it is the same file, its lock is shared.
@@ -50,12 +55,27 @@ class LogFile:
             if not existed:
                 path.unlink(missing_ok=True)
             raise
-        return cls(path, descriptor)
+        log = cls(path, descriptor)
+        log._is_new = not existed
+        return log
 
     def start(self, journal: Journal) -> None:
-        """Make the file hold ``journal``, header and all steps."""
-        self._ends = []
-        self._rewrite(journal)
+        """Make the file hold ``journal``, header and all steps. Raises JournalError when it cannot be written."""
+        try:
+            self._rewrite(journal)
+        except OSError as error:
+            raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
+
+    def go_on(self, journal: Journal) -> None:
+        """Write after the steps of ``journal``, which the file holds already; a torn line after them is cut off.
+
+        Raises JournalError when the file does not hold exactly these steps (any more).
+        """
+        # Nothing is written anew: a kill in the middle would lose what is safe on disk now.
+        self._ends = [newline.end() for newline in re.finditer(b"\n", jsonl.read_bytes(self.path))]
+        if len(self._ends) != len(journal) + 1:
+            raise JournalError(f"{self.path} was written to while it was being read: load it again")
+        self.mend(journal)
 
     def commit(self, journal: Journal, step: Step) -> None:
         """Put ``step``, which follows the steps of ``journal``, on disk. Raises JournalError when it cannot be written."""
@@ -70,14 +90,17 @@ class LogFile:
 
     def is_same_file(self, descriptor: int) -> bool:
         """Whether ``descriptor`` is open on this very file."""
-        return os.path.sameopenfile(self._descriptor, descriptor)
+        return self._close.alive and os.path.sameopenfile(self._descriptor, descriptor)
 
     def close(self) -> None:
         """Let go of the file and its lock; doing so twice is harmless."""
-        # Forgotten before it is closed: an interrupt in between must not close a number that has a new owner.
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        self._close()
+
+    def abandon(self) -> None:
+        """Let go of a file that could not be begun, and remove it when it was not there before."""
+        self.close()
+        if self._is_new:
+            self.path.unlink(missing_ok=True)
 
     def mend(self, journal: Journal) -> None:
         """Make the file hold exactly the steps of ``journal``, which an interrupted commit may have left otherwise."""
@@ -107,8 +130,11 @@ def check_may_overwrite(path: Path, force: bool) -> None:
     """Raises JournalError unless ``path`` is new, empty, one of ours, or ``force``."""
     if force or not path.exists():
         return
-    with path.open("rb") as file:
-        start = file.read(len(jsonl.MARK))
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(jsonl.MARK))
+    except OSError as error:
+        raise JournalError(f"cannot write {path}: {error.strerror}") from error
     if start and start != jsonl.MARK:
         raise JournalError(f"{path} exists and is no kvnb journal: give another name, or --force to overwrite it")
 
@@ -117,19 +143,19 @@ def check_not_in_use(path: Path) -> None:
     """Raises JournalError when a running pool, here or in another process, is writing ``path``."""
     if not path.exists():
         return
-    descriptor = os.open(path, os.O_RDWR)
+    descriptor = _open(path)
     try:
         _lock(path, descriptor)
     finally:
         os.close(descriptor)
 
 
-def _open(path: Path, replacing: LogFile | None) -> int:
+def _open(path: Path, replacing: LogFile | None = None) -> int:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise JournalError(f"cannot write {path}: {error.strerror}") from error
-    if replacing and replacing._descriptor >= 0 and replacing.is_same_file(descriptor):
+    if replacing and replacing.is_same_file(descriptor):
         os.close(descriptor)
         return os.dup(replacing._descriptor)
     return descriptor

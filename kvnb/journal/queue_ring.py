@@ -43,7 +43,7 @@ class QueueRing:
 
     def tail(self, n: int) -> list[int]:
         """The last ``n`` ids, front first, in O(n)."""
-        ids = []
+        ids: list[int] = []
         block_id = self._before[0]
         while block_id != 0 and len(ids) < n:
             ids.append(block_id)

@@ -42,7 +42,7 @@ def rebuild(journal: Journal, line: Iterable[int] | None = None) -> tuple[Engine
 def _rerun(engine: EngineCore, step: Step) -> None:
     try:
         engine.run(step.command)
-    except (KvnbError, TypeError, KeyError) as error:
+    except (KvnbError, TypeError, ValueError, LookupError, AttributeError) as error:
         raise JournalError(f"step {step.number} ({step.command}) cannot be run again: {error}") from error
 
 
@@ -92,7 +92,8 @@ def verify(journal: Journal) -> Verdict:
         for recorded, computed in zip(journal.steps, replay(journal), strict=False):
             if recorded.events != computed.events or recorded.digest != computed.digest:
                 why = "the events differ" if recorded.events != computed.events else "the digest differs"
-                return Verdict(agreed, digest, Difference(recorded.number, recorded.command, recorded.events, computed.events, why))  # fmt: skip
+                found = Difference(recorded.number, recorded.command, recorded.events, computed.events, why)
+                return Verdict(agreed, digest, found)
             agreed, digest = recorded.number, recorded.digest
     except JournalError as error:
         step = journal.steps[agreed]

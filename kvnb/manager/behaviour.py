@@ -63,6 +63,9 @@ class Behaviour:
                 raise SettingError(f"{name} is {getattr(self, name)!r}: give True or False")
         if not self.none_hash:
             object.__setattr__(self, "none_hash", none_hash(self.hash_function).hex())
+        _hex("none_hash", self.none_hash)
+        if not isinstance(self.tokenizer, str):
+            raise SettingError(f"tokenizer is {self.tokenizer!r}: give its name")
 
     @property
     def hash_function(self) -> HashFunction:
@@ -92,6 +95,13 @@ def _whole_number(what: str, value: object, most: int | None = None) -> None:
         raise SettingError(f"{what} is {value}: give 1 or more")
     if most is not None and value > most:
         raise SettingError(f"{what} is {value}: at most {most} can be simulated here")
+
+
+def _hex(what: str, value: object) -> None:
+    try:
+        bytes.fromhex(value)  # type: ignore[arg-type]  # what is no text raises TypeError
+    except (TypeError, ValueError):
+        raise SettingError(f"{what} is {value!r}: give hex digits") from None
 
 
 def _one_of(what: str, value: object, known: Iterable[str]) -> None:
