@@ -1,0 +1,13 @@
+"""Settings of the whole suite: no randomness, no state kept between runs."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# The hash of a first block depends on it (as in vLLM), so that goldens hold only without it.
+os.environ.pop("PYTHONHASHSEED", None)
+
+settings.register_profile("kvnb", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kvnb")
