@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from kvnb.core.hashing import short_key
-from kvnb.errors import JournalError, KvnbError
+from kvnb.errors import JournalError, KvnbError, one_line
 from kvnb.journal.events import Event, Restored
 from kvnb.journal.journal import Journal, Step
 from kvnb.manager.command import Command
@@ -42,8 +42,10 @@ def rebuild(journal: Journal, line: Iterable[int] | None = None) -> tuple[Engine
 def _rerun(engine: EngineCore, step: Step) -> None:
     try:
         engine.run(step.command)
-    except (KvnbError, TypeError, ValueError, LookupError, AttributeError) as error:
+    except KvnbError as error:
         raise JournalError(f"step {step.number} ({step.command}) cannot be run again: {error}") from error
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise JournalError(f"step {step.number} is no command that can be run: {one_line(str(error))}") from error
 
 
 def replay(journal: Journal) -> Iterator[Step]:

@@ -35,7 +35,7 @@ class Command(NamedTuple):
         """The line that gives this command when typed after ``%kvpool``."""
         words = [str(name) for name in self.args.get("names", ())]
         words += [str(block_id) for block_id in self.args.get("ids", ())]
-        words += [self.args[key] for key in ("name", "text") if key in self.args]
+        words += [str(self.args[key]) for key in ("name", "text") if key in self.args]
         options = []
         if "tokens" in self.args:
             options = ["--tokens", ",".join(map(str, self.args["tokens"]))]

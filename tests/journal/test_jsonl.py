@@ -1,0 +1,200 @@
+"""Journals on file: what is written, read back, and refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import assert_sound, seed_lab, snapshot
+
+from kvnb import Lab
+from kvnb.errors import JournalError, KvnbError
+from kvnb.journal import jsonl
+from kvnb.journal.journal import Cell
+
+
+def saved(tmp_path: Path, lab: Lab | None = None) -> Path:
+    return (lab or seed_lab()).save(tmp_path / "journal.jsonl")
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def write_rows(path: Path, values: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in values))
+
+
+def refusal(path: Path) -> str:
+    """The one line that loading gives."""
+    with pytest.raises(JournalError) as caught:
+        Lab.load(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_saved_pool_loads_with_its_state_its_digest_and_its_name(tmp_path: Path) -> None:
+    lab = seed_lab(name="lesson")
+    again = Lab.load(saved(tmp_path, lab))
+    assert snapshot(again) == snapshot(lab)
+    assert (again.name, again.behaviour, again.torn_bytes) == ("lesson", lab.behaviour, 0)
+    assert again.journal.steps == lab.journal.steps
+    assert_sound(again)
+
+
+def test_a_history_with_undos_loads_with_its_state(tmp_path: Path) -> None:
+    lab = seed_lab(4)
+    lab.undo()
+    lab.undo()
+    again = Lab.load(saved(tmp_path, lab))
+    assert snapshot(again) == snapshot(lab)
+    again.undo()
+    assert again.journal.lineage() == [1]
+
+
+def test_a_loaded_pool_goes_on_as_the_saved_one_would(tmp_path: Path) -> None:
+    lab = seed_lab(5)
+    again = Lab.load(saved(tmp_path, lab))
+    assert again.admit("r3", "zzzzzzzz").digest == lab.admit("r3", "zzzzzzzz").digest
+
+
+def test_a_new_pool_without_steps_can_be_saved_and_loaded(tmp_path: Path) -> None:
+    assert len(Lab.load(saved(tmp_path, Lab(5))).journal) == 0
+
+
+def test_the_header_says_what_the_file_is(tmp_path: Path) -> None:
+    header = rows(saved(tmp_path))[0]
+    assert list(header) == ["kvnb_journal", "pool", "behaviour", "digest", "log", "written_by"]
+    assert (header["kvnb_journal"], header["pool"], header["log"]) == (1, "pool", False)
+    assert header["written_by"].startswith("kvnb ")
+
+
+def test_a_step_is_one_line_with_command_events_and_digest(tmp_path: Path) -> None:
+    step = rows(saved(tmp_path))[1]
+    assert step["command"] == {"verb": "admit", "name": "r0", "text": "ABCDEFGHIJKLMNO"}
+    assert step["events"][:3] == [["request", "r0", "running"], ["tokens", "r0", 15], ["looked", "r0", 15, 0, False]]
+    assert (step["step"], len(step["digest"]), "cell" in step) == (1, 64, False)
+
+
+def test_the_cell_of_a_step_is_kept_outside_its_digest(tmp_path: Path) -> None:
+    lab = seed_lab(1)
+    lab.cell = Cell(3, "9f2c", "cell-id")
+    lab.release("r0")
+    plain = seed_lab(1)
+    plain.release("r0")
+    again = Lab.load(saved(tmp_path, lab))
+    assert [step.cell for step in again.journal.steps] == [None, Cell(3, "9f2c", "cell-id")]
+    assert again.digest == plain.digest
+
+
+@pytest.mark.parametrize("text", ["línea\nzwei", '"quoted" \\ {x}', "\x00\x1b[31m", "😀 \ud83d", "# not a comment"])
+def test_any_text_and_name_survive_the_file(tmp_path: Path, text: str) -> None:
+    lab = Lab(50, block_size=4)
+    lab.admit(text, text)
+    again = Lab.load(saved(tmp_path, lab))
+    assert again.requests == (text,)
+    assert again.digest == lab.digest
+
+
+def test_a_changed_command_is_named_by_its_step(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b'"ABCDEFGHIJxxxx"', b'"ABCDEFGHIJxxxy"'))
+    assert "the digest chain breaks at step 2, what stands there was changed" in refusal(path)
+
+
+def test_a_changed_event_is_named_by_its_step(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    values = rows(path)
+    values[3]["events"][0] = ["front", [3]]
+    write_rows(path, values)
+    assert "breaks at step 3" in refusal(path)
+
+
+@pytest.mark.parametrize("missing", [1, 3, 5])
+def test_a_step_that_was_cut_out_is_noticed(tmp_path: Path, missing: int) -> None:
+    path = saved(tmp_path)
+    values = rows(path)
+    del values[missing]
+    write_rows(path, values)
+    assert f"breaks at step {missing}" in refusal(path)
+
+
+def test_changed_settings_are_noticed(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    values = rows(path)
+    values[0]["behaviour"]["num_blocks"] = 12
+    write_rows(path, values)
+    assert "do not give its digest, the chain breaks at step 0" in refusal(path)
+
+
+def test_a_newer_schema_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    values = rows(path)
+    values[0]["kvnb_journal"] = 2
+    write_rows(path, values)
+    assert "has schema 2, this kvnb reads 1: pip install -U kvnb" in refusal(path)
+
+
+def test_a_setting_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    values = rows(path)
+    values[0]["behaviour"]["sliding"] = 4
+    write_rows(path, values)
+    assert "unknown setting 'sliding'" in refusal(path)
+
+
+@pytest.mark.parametrize("damage", [b"{", b"", b"[]", b"\xff\xfe", b'{"step":2}'])
+def test_a_damaged_line_in_the_middle_is_named_by_its_step(tmp_path: Path, damage: bytes) -> None:
+    path = saved(tmp_path)
+    lines = path.read_bytes().split(b"\n")
+    lines[2] = damage
+    path.write_bytes(b"\n".join(lines))
+    assert "step 2" in refusal(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"hello\n", b'{"a": 1}\n', b'{"kvnb_journal":1,"po'])
+def test_a_file_that_is_no_journal_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_bytes(content)
+    assert "is no kvnb journal" in refusal(path)
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    assert "cannot read" in refusal(tmp_path / "missing.jsonl")
+    assert "cannot read" in refusal(tmp_path)
+
+
+def test_whatever_byte_is_changed_no_other_history_is_read(tmp_path: Path) -> None:
+    path, lab = tmp_path / "journal.jsonl", Lab(4, block_size=2)
+    lab.admit("a", "xyz")
+    lab.release("a")
+    good = lab.save(path).read_bytes()
+    prefixes = [lab.journal.steps[:k] for k in range(3)]
+    for place in range(len(good)):
+        for byte in (good[place] ^ 1, 10, 125):
+            path.write_bytes(good[:place] + bytes([byte]) + good[place + 1 :])
+            try:
+                journal = jsonl.read(path).journal
+            except KvnbError:
+                continue
+            assert journal.steps in prefixes
+            assert journal.behaviour == lab.behaviour
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"verb": "fly"}, {"verb": "admit"}, {"verb": "admit", "name": "a", "tokens": "xyz"},
+        {"verb": "admit", "name": [], "text": "x"}, {"verb": "evict", "ids": ["x"]}, {"verb": "release", "names": 3},
+        {"verb": "reset", "why": 1}, {"verb": "append", "name": "a", "text": "x"},
+    ],
+)  # fmt: skip
+def test_a_forged_step_with_a_right_digest_is_refused_when_it_cannot_be_run(tmp_path: Path, command: dict[str, Any]) -> None:
+    from kvnb.manager.command import Command
+
+    lab = Lab(4, block_size=2)
+    lab._journal.steps.append(lab.journal.next_step(Command.from_dict(command), []))
+    jsonl.save(lab._journal, path := tmp_path / "forged.jsonl")
+    assert "step 1" in refusal(path)
