@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from kvnb.commands.grammar import split_unfinished
 from kvnb.commands.table import VERBS
 from kvnb.commands.verb import Arg, Verb
 from kvnb.session import Session
@@ -24,10 +25,20 @@ class Candidate(NamedTuple):
 
 def complete(session: Session, line: str) -> tuple[str, list[Candidate]]:
     """The unfinished last word of ``line`` and all words that begin with it."""
-    *done, fragment = line.split(" ")
-    words = [word for word in done if word]
+    done, fragment = split_unfinished(line)
+    words = [word.text for word in done]
     found = _verbs() if not words else _arguments(session, words, fragment) or _options(words, fragment)
-    return fragment, [candidate for candidate in found if candidate.text.startswith(fragment)]
+    return fragment, [candidate for candidate in found if _opened(candidate.text).startswith(_opened(fragment))]
+
+
+def _quoted(word: str) -> str:
+    """As it has to be typed: also what begins with a hyphen is quoted, or it would be an option."""
+    return f"'{word}'" if word.startswith("-") and shlex.quote(word) == word else shlex.quote(word)
+
+
+def _opened(text: str) -> str:
+    """Without the quote in front, which need not be typed to find a word that has one."""
+    return text.lstrip("'\"")
 
 
 def _verbs() -> list[Candidate]:
@@ -46,7 +57,7 @@ def _arguments(session: Session, words: list[str], fragment: str) -> list[Candid
     arg = _place(verb, words[1:])
     if arg is None:
         return []
-    return [c for c in _values(session, arg, words, fragment) if c.text not in words[1:]]
+    return [c for c in _values(session, arg, words, fragment) if c.text not in map(_quoted, words[1:])]
 
 
 def _options(words: list[str], fragment: str) -> list[Candidate]:
@@ -76,7 +87,7 @@ def _values(session: Session, arg: Arg, words: list[str], fragment: str) -> list
     if arg.suggest == "file":
         return _files(fragment)
     if arg.suggest == "pool":
-        return [Candidate(shlex.quote(name), "pool") for name in session.labs]
+        return [Candidate(_quoted(name), "pool") for name in session.labs]
     return _from_pool(session, arg.suggest, words)
 
 
@@ -91,15 +102,14 @@ def _from_pool(session: Session, what: str, words: list[str]) -> list[Candidate]
         return []
     requests = lab.state.requests
     names = [name for name, request in requests.items() if what == "request" or request.state == what]
-    return [Candidate(shlex.quote(name), "request") for name in names]
+    return [Candidate(_quoted(name), "request") for name in names]
 
 
 def _files(fragment: str) -> list[Candidate]:
     # What stands behind the last slash is the beginning of a name; before it is the folder to look in.
-    folder, start = fragment.rpartition("/")[::2]
-    place = Path(folder + "/" if "/" in fragment else ".")
+    lead, slash, start = _opened(fragment).rpartition("/")
+    place = Path(lead + slash or ".")
     if not place.is_dir():
         return []
     entries = sorted(entry for entry in place.iterdir() if entry.name.startswith(start) and (start or entry.name[0] != "."))
-    lead = folder + "/" if "/" in fragment else ""
-    return [Candidate(lead + entry.name + ("/" if entry.is_dir() else ""), "file") for entry in entries[:200]]
+    return [Candidate(_quoted(lead + slash + entry.name + "/" * entry.is_dir()), "file") for entry in entries[:200]]

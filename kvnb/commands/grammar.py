@@ -50,10 +50,25 @@ def _words(line: str) -> list[Word]:
     words: list[Word] = []
     place = 0
     while (place := _skip_space(line, place)) < len(line):
-        end = _expression_end(line, place)
-        word, place = (Word(line[place:end]), end) if end else _word(line, place)
+        word, place = _next_word(line, place)
         words.append(word)
     return words
+
+
+def split_unfinished(line: str) -> tuple[list[Word], str]:
+    """The finished words of a line that is being typed, and its last word as typed so far: a quote may be open."""
+    words: list[Word] = []
+    place = 0
+    while (place := _skip_space(line, place)) < len(line):
+        try:
+            word, end = _next_word(line, place)
+        except CommandError:
+            break
+        if end == len(line):
+            break
+        words.append(word)
+        place = end
+    return words, line[place:]
 
 
 def expand(words: list[Word], evaluate: Callable[[str], Any]) -> list[Word]:
@@ -68,8 +83,14 @@ def _expanded(word: Word, evaluate: Callable[[str], Any]) -> Word:
     try:
         value = evaluate(source)
     except Exception as error:  # whatever the user's expression raises is the user's one line
-        raise CommandError(f"{one_line(word.text)} has no value here ({error}): quote it to pass the text itself") from error
+        raise CommandError(_no_value(word, f"{type(error).__name__}: {one_line(str(error), 100)}")) from error
+    if value is None:
+        raise CommandError(_no_value(word, "it is None"))
     return Word(str(value), False, value)
+
+
+def _no_value(word: Word, why: str) -> str:
+    return f"{one_line(word.text)} has no value here ({why}): quote it to pass the text itself"
 
 
 def is_expression(text: str) -> bool:
@@ -81,6 +102,11 @@ def _skip_space(line: str, place: int) -> int:
     while place < len(line) and line[place] in _SPACE:
         place += 1
     return place
+
+
+def _next_word(line: str, place: int) -> tuple[Word, int]:
+    end = _expression_end(line, place)
+    return (Word(line[place:end]), end) if end else _word(line, place)
 
 
 def _word(line: str, place: int) -> tuple[Word, int]:
@@ -116,11 +142,12 @@ def _expression_end(line: str, place: int) -> int:
     """Where the ``{expression}`` that begins here ends, 0 when none does."""
     if line[place] != "{":
         return 0
-    depth, quote = 0, ""
+    depth, quote, escaped = 0, "", False
     for end in range(place, len(line)):
         letter = line[end]
         if quote:
-            quote = "" if letter == quote else quote
+            quote = quote if escaped or letter != quote else ""
+            escaped = letter == "\\" and not escaped
         elif letter in "'\"":
             quote = letter
         else:

@@ -66,7 +66,7 @@ def _replay(session: Session, file: str | None = None, pool: str | None = None) 
     journal, what = _journal(session, file, pool)
     again = Journal(journal.behaviour, journal.name, replay.replay(journal))
     lines = [f"{what}: {text.size_text(journal.behaviour)}"]
-    lines += [f"{step.number}. {step.command}\n     {text.sentence(step)}" for step in _told(again)]
+    lines += [f"{step.number}. {plain(str(step.command))}\n     {text.sentence(step)}" for step in _told(again)]
     if len(again) > STORY:
         lines.insert(1 + STORY // 2, f"... ({len(again) - STORY:,} more steps) ...")
     same = "the same as recorded" if again.digest == journal.digest else f"NOT the recorded {journal.digest[:12]}"
@@ -120,7 +120,10 @@ MANAGES = (
             Arg("block_size", "tokens a block", whole, option=True, metavar="TOKENS"),
             Arg("name", "how the pool is called", name, option=True),
             Arg("no_prefix_caching", "no hashes, no hits: a plain allocator", option=True),
-            Arg("free_to", "front-back (vLLM today) or back (older)", name, option=True, suggest=tuple(FREE_RULES), metavar="RULE"),
+            Arg(
+                "free_to", "front-back (vLLM today) or back (older)", name,
+                option=True, suggest=tuple(FREE_RULES), metavar="RULE",
+            ),
             Arg("free_order", "reverse (vLLM) or forward", name, option=True, suggest=FREE_ORDERS, metavar="ORDER"),
             Arg("full_hit", "a lookup may hit the whole prompt; vLLM recomputes the last token", option=True),
             Arg("hash", "the hash function", name, option=True, suggest=tuple(HASH_FUNCTIONS), metavar="FUNCTION"),

@@ -63,7 +63,7 @@ def run_script(session: Session, script: str, evaluate: Evaluate) -> Iterator[Ou
 
     What ran before the error stays; the line that failed changed nothing.
     """
-    for number, line in enumerate(script.splitlines(), start=1):
+    for number, line in enumerate(script.split("\n"), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
             try:
                 yield run_line(session, line, evaluate)

@@ -22,7 +22,7 @@ def make_matcher(session: Session) -> Matcher:
 
     @context_matcher(identifier="kvnb.kvpool", priority=200)  # type: ignore[untyped-decorator,unused-ignore]
     def kvpool_matcher(context: CompletionContext) -> Any:
-        line = command_part(context.line_with_cursor, context.full_text)
+        line = command_part(context.text_until_cursor, context.full_text)
         if line is None:
             return {"completions": [], "suppress": False}
         from kvnb.commands.complete import complete
@@ -40,7 +40,10 @@ def make_matcher(session: Session) -> Matcher:
 
 
 def command_part(line: str, cell: str) -> str | None:
-    """What stands behind ``%kvpool`` on the line, or the line itself inside a ``%%kvpool`` script; None elsewhere."""
+    """What stands behind ``%kvpool`` on a line, or inside a ``%%kvpool`` script the line itself; None elsewhere.
+
+    ``line`` ends at the cursor.
+    """
     before, magic, after = line.partition("%kvpool ")
     if magic and (not before.strip() or before.strip() == "%" or before.rstrip().endswith("=")):
         return after.lstrip()

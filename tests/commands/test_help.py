@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+from command_lines import run
+from helpers import ROOT
+
+from kvnb.commands.help import KINDS, markdown_table
+from kvnb.commands.table import VERBS
+from kvnb.commands.verb import Verb
+from kvnb.session import Session
+
+EVERY_VERB = pytest.mark.parametrize("verb", VERBS.values(), ids=list(VERBS))
+
+
+@EVERY_VERB
+def test_help_names_every_argument_and_gives_examples(session: Session, verb: Verb) -> None:
+    says = run(session, f"{verb.name} -h").text
+    assert says.startswith(verb.help)
+    assert f"%kvpool {verb.usage}" in says
+    for arg in verb.args:
+        assert arg.help
+        assert f"  {arg.typed} " in says
+    assert verb.examples
+    for example in verb.examples:
+        assert example.split()[0] == verb.name
+        assert f"  %kvpool {example}" in says
+
+
+@EVERY_VERB
+def test_help_can_be_asked_anywhere_among_the_words_and_does_nothing(session: Session, verb: Verb) -> None:
+    says = run(session, f"{verb.name} --help").text
+    assert run(session, f"{verb.name} 5 --no-such-option -h").text == says
+    assert not session.labs
+
+
+def test_help_of_all_lists_each_verb_once_under_its_kind(session: Session) -> None:
+    says = run(session, "-h").text
+    assert run(session, "--help").text == run(session, "help").text == says
+    for verb in VERBS.values():
+        assert sum(line.split()[:1] == [verb.name] for line in says.splitlines()) == 1
+        assert verb.kind in KINDS
+
+
+def test_help_is_text_after_two_hyphens(session: Session) -> None:
+    run(session, "new 11", "admit r0 -- -h")
+    assert session.lab().journal.steps[-1].command.args["text"] == "-h"
+
+
+def test_help_for_a_choice_lists_the_choices(session: Session) -> None:
+    says = run(session, "new -h").text
+    assert "(reverse, forward)" in says
+    assert "(front-back, back)" in says
+
+
+def test_readme_lists_the_verbs_as_the_table_has_them() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = readme.split("<!-- verbs -->\n")[1].split("\n<!-- /verbs -->")[0]
+    assert block == markdown_table(VERBS.values())

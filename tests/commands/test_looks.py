@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+import pytest
+from command_lines import run
+from helpers import SEED_PROMPTS, needs
+
+from kvnb.session import Session
+
+
+@pytest.fixture
+def seed(session: Session) -> Session:
+    """The seed's pool before r2 arrives: r0 and r1 came and went."""
+    run(session, "new 11", f"admit r0 {SEED_PROMPTS['r0']}", f"admit r1 {SEED_PROMPTS['r1']}", "release r0", "release r1")
+    return session
+
+
+def says(session: Session, line: str) -> list[str]:
+    return str(run(session, line)).splitlines()
+
+
+def test_a_line_without_a_verb_shows_the_pool(seed: Session) -> None:
+    assert says(seed, "") == says(seed, "show") == says(seed, "show state")
+    assert says(seed, "") == [
+        "pool: 11 blocks of 4 tokens, step 4",
+        "  usage 0.00 = 1 - 10/10 free; cached 4 blocks, 4 of them free; free and empty 6",
+        "  no request",
+        "  free queue (front first, * = cached): 6 4 7 8 9 10 3* 5* 2* 1*",
+    ]
+
+
+def test_the_parts_of_a_pool_can_be_looked_at_one_by_one(seed: Session) -> None:
+    run(seed, f"admit r2 {SEED_PROMPTS['r2']}")
+    assert says(seed, "show queue") == ["free queue (front first, * = cached): 10 5*"]
+    assert says(seed, "show tables") == ["r2: 29 tokens, running, block table [1 2 3 6 4 7 8 9]"]
+    assert says(seed, "show block 0") == ["block 0: the null block, a placeholder that is never handed out"]
+    assert says(seed, "show block 9") == ["block 9: ref_cnt 1, no hash, in the table of r2"]
+    assert says(seed, "show block 10") == ["block 10: ref_cnt 0, no hash, place 1 of 2 in the free queue"]
+    assert says(seed, "show map")[0] == "8 hashes, 8 blocks carry one"
+    request = says(seed, "show request r2")
+    assert request[0] == "r2: 29 tokens, running, 12 from cache"
+    assert request[-1] == "  tokens 28-28: block 9, no hash"
+
+
+def test_a_look_gives_the_object_behind_it(seed: Session) -> None:
+    run(seed, f"admit r2 {SEED_PROMPTS['r2']}")
+    lab = seed.lab()
+    assert run(seed, "show queue").value == lab.free_queue == (10, 5)
+    assert run(seed, "show tables").value == {"r2": lab.block_table("r2")}
+    assert run(seed, "show block 5").value is lab.pool.blocks[5]
+    assert run(seed, "usage").value == lab.usage == pytest.approx(0.8)
+    assert all(equation.holds for equation in run(seed, "check").value)
+    assert run(seed, "new 3 --name b").value is seed.lab("b")
+
+
+def test_looking_changes_nothing(seed: Session) -> None:
+    digest = seed.lab().digest
+    for line in ["show", "show map", "usage", "check", "metrics", "log", "log events", "at 1", "replay", "verify", "list"]:
+        run(seed, line)
+    assert seed.lab().digest == digest
+
+
+def test_usage_tells_free_blocks_that_are_cached_from_free_blocks_that_are_empty(seed: Session) -> None:
+    run(seed, f"admit r2 {SEED_PROMPTS['r2']}")
+    assert says(seed, "usage") == ["usage 0.80 = 1 - 2/10 free; cached 8 blocks, 1 of them free; free and empty 1"]
+
+
+def test_the_past_can_be_looked_at_step_by_step(seed: Session) -> None:
+    assert says(seed, "at 0")[-1] == "  free queue (front first, * = cached): 1 2 3 4 5 6 7 8 9 10"
+    assert says(seed, "at 3")[0] == "pool: 11 blocks of 4 tokens, step 3"
+    assert says(seed, "at 3")[-1] == "  free queue (front first, * = cached): 4 7 8 9 10 3*"
+    assert says(seed, "at 4") == says(seed, "show")
+
+
+def test_the_log_is_a_table_with_a_row_a_step(seed: Session) -> None:
+    frame = run(seed, "log")
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.index) == [1, 2, 3, 4]
+    assert list(frame["verb"]) == ["admit", "admit", "release", "release"]
+    assert list(frame["request"]) == ["r0", "r1", "r0", "r1"]
+    assert list(frame["hit"]) == [0, 2, 0, 0]
+    assert list(frame["new"]) == [4, 2, 0, 0]
+    assert list(frame["free"]) == [6, 4, 6, 10]
+    assert list(frame["digest"])[-1] == seed.lab().digest[:12]
+    assert run(seed, "log steps").equals(frame)
+
+
+def test_the_log_of_events_has_a_row_an_event(seed: Session) -> None:
+    frame = run(seed, "log events")
+    assert len(frame) == sum(len(step.events) for step in seed.lab().journal.steps)
+    assert set(frame["event"]) >= {"took", "hit", "hashed", "dropped", "front", "back", "ended"}
+    assert list(frame[(frame["step"] == 3) & (frame["event"] == "front")]["ids"]) == [(4,)]
+
+
+def samples(text: str) -> dict[str, float]:
+    """What Prometheus reads in ``text``: name to value, each family complete with help and type."""
+    parse = needs("prometheus_client.parser").text_string_to_metric_families
+    families: Iterable = parse(text + "\n")
+    found = {}
+    for family in families:
+        assert family.documentation
+        assert family.type in ("gauge", "counter")
+        found |= {sample.name: sample.value for sample in family.samples}
+    return found
+
+
+def test_metrics_are_prometheus_text_under_vllms_names(seed: Session) -> None:
+    run(seed, f"admit r2 {SEED_PROMPTS['r2']}", "preempt r2", "admit r3 zzzz")
+    assert samples(str(run(seed, "metrics"))) == {
+        "vllm:num_requests_running": 1,
+        "vllm:num_requests_waiting": 1,
+        "vllm:kv_cache_usage_perc": pytest.approx(0.1),
+        "vllm:prefix_cache_queries_total": 15 + 14 + 29 + 4,
+        "vllm:prefix_cache_hits_total": 8 + 12,
+        "vllm:num_preemptions_total": 1,
+        "vllm:cache_config_info": 1,
+    }
+
+
+def test_metrics_name_pool_and_settings_in_labels_whatever_the_name_holds(session: Session) -> None:
+    name = 'a "b" \\ {c}\u00e9'
+    run(session, "new 11 --name $name", name=name)
+    parse = needs("prometheus_client.parser").text_string_to_metric_families
+    families = {family.name: family for family in parse(str(run(session, "metrics")) + "\n")}
+    labels = families["vllm:cache_config_info"].samples[0].labels
+    assert labels["pool"] == name
+    assert (labels["block_size"], labels["num_gpu_blocks"], labels["enable_prefix_caching"]) == ("4", "11", "True")
