@@ -1,0 +1,205 @@
+"""Ctrl-C anywhere: whichever bytecode of kvnb an interrupt strikes, the pool is as before or as after the command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from helpers import assert_sound, snapshot
+
+import kvnb
+from kvnb import Lab
+from kvnb.journal import jsonl
+
+HOME = str(Path(kvnb.__file__).parent)
+
+Change = Callable[[Lab], object]
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt at the ``moment``-th bytecode that kvnb's own code runs inside the ``with`` block."""
+
+    def __init__(self, moment: int) -> None:
+        self.left = moment
+        self.struck = False
+
+    def __enter__(self) -> Interrupt:
+        self.previous = sys.gettrace()
+        sys.settrace(self.enter_frame)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> bool:
+        sys.settrace(self.previous)
+        return kind is KeyboardInterrupt and self.struck
+
+    def enter_frame(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(HOME):
+            return None
+        frame.f_trace_opcodes = True
+        return self.strike
+
+    def strike(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "opcode":
+            self.left -= 1
+            if self.left < 0 and not self.struck:
+                self.struck = True
+                raise KeyboardInterrupt
+        return self.strike
+
+
+def at_every_bytecode(make: Callable[[], Lab], act: Change, judge: Callable[[Lab], None]) -> int:
+    """Interrupt ``act`` at its first bytecode, its second, and so on until it ends undisturbed; how many there were."""
+    moment = 0
+    while True:
+        lab = make()
+        with Interrupt(moment) as interrupt:
+            act(lab)
+        judge(lab)
+        lab.close()
+        if not interrupt.struck:
+            return moment
+        moment += 1
+
+
+def prepared(log: Path | None = None) -> Lab:
+    """Eight blocks of 2 tokens: ``a`` runs, ``p`` is preempted, the queue is ``7 1* 4*``."""
+    lab = Lab(8, block_size=2, log=log)
+    lab.admit("p", "xyz")
+    lab.preempt("p")
+    lab.admit("gone", "ABCDEF")
+    lab.release("gone")
+    lab.admit("a", "ABCDi")
+    lab.append("a", "jk")
+    return lab
+
+
+def emptied(log: Path | None = None) -> Lab:
+    """The same pool with nothing running."""
+    lab = prepared(log)
+    lab.release("a")
+    return lab
+
+
+def undoable(log: Path | None = None) -> Lab:
+    """Two steps and no more, since an undo runs them again."""
+    lab = Lab(5, block_size=2, log=log)
+    lab.admit("a", "ABC")
+    lab.release("a")
+    return lab
+
+
+CHANGES: dict[str, tuple[Callable[..., Lab], Change]] = {
+    "admit": (prepared, lambda lab: lab.admit("b", "ABCDEFGHI")),
+    "append": (prepared, lambda lab: lab.append("a", "lmn")),
+    "release": (prepared, lambda lab: lab.release("a", "p")),
+    "preempt": (prepared, lambda lab: lab.preempt("a")),
+    "resume": (prepared, lambda lab: lab.admit("p")),
+    "evict": (prepared, lambda lab: lab.evict(1, 2, 3, 4)),
+    "reset": (emptied, lambda lab: lab.reset()),
+    "undo": (undoable, lambda lab: lab.undo()),
+}
+
+
+def either_way(make: Callable[..., Lab], change: Change) -> dict[str, dict[str, Any]]:
+    """Digest to state, before and after the undisturbed command."""
+    lab = make()
+    before = snapshot(lab)
+    change(lab)
+    return dict([before, snapshot(lab)])
+
+
+def test_the_prepared_admission_hits_takes_and_evicts() -> None:
+    result = prepared().admit("b", "ABCDEFGHI")
+    assert (result.hit_blocks, result.new_blocks, result.evicted) == ((2, 3, 4), (7, 1), (1,))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", CHANGES)
+def test_an_interrupted_command_has_happened_or_has_not(verb: str) -> None:
+    make, change = CHANGES[verb]
+    right, seen = either_way(make, change), set()
+
+    def judge(lab: Lab) -> None:
+        assert_sound(lab)
+        assert lab.state.columns() == right[lab.digest]
+        seen.add(lab.digest)
+
+    moments = at_every_bytecode(make, change, judge)
+    print(f"\n{verb}: interrupted at {moments} bytecodes")
+    assert moments > 300
+    assert seen == set(right)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["admit", "undo"])
+def test_the_log_of_an_interrupted_command_tells_what_happened(verb: str, tmp_path: Path) -> None:
+    make, change = CHANGES[verb]
+    right = either_way(make, change)
+    path = tmp_path / "log.jsonl"
+
+    def judge(lab: Lab) -> None:
+        assert lab.state.columns() == right[lab.digest]
+        read = jsonl.read(path)
+        assert (read.torn, read.journal.digest) == (0, lab.digest)
+
+    moments = at_every_bytecode(lambda: make(path), change, judge)
+    print(f"\n{verb} with a log: interrupted at {moments} bytecodes")
+    assert moments > 300
+
+
+@pytest.mark.slow
+def test_an_interrupted_command_can_be_given_again() -> None:
+    make, change = CHANGES["admit"]
+    after = list(either_way(make, change))[1]
+
+    def judge(lab: Lab) -> None:
+        if lab.digest != after:
+            change(lab)
+        assert lab.digest == after
+
+    assert at_every_bytecode(make, change, judge) > 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [prepared, lambda: CHANGES["undo"][1](undoable()).lab], ids=["plain", "after an undo"])
+def test_an_interrupted_look_at_the_state_harms_nothing(make: Callable[[], Lab]) -> None:
+    right = snapshot(make())
+
+    def judge(lab: Lab) -> None:
+        assert snapshot(lab) == right
+        assert_sound(lab)
+
+    moments = at_every_bytecode(make, lambda lab: lab.state, judge)
+    print(f"\nstate: interrupted at {moments} bytecodes")
+    assert moments > 100
+
+
+@pytest.mark.slow
+def test_an_interrupt_during_the_repair_after_an_interrupt_is_repaired_too() -> None:
+    make, change = CHANGES["undo"]
+    right = either_way(make, change)
+    longest = at_every_bytecode(make, change, lambda lab: None)
+
+    def torn() -> Lab:
+        lab = make()
+        with Interrupt(longest // 2):
+            change(lab)
+        return lab
+
+    def judge(lab: Lab) -> None:
+        assert lab.state.columns() == right[lab.digest]
+        assert_sound(lab)
+
+    assert at_every_bytecode(torn, lambda lab: lab.digest, judge) > 100
+
+
+def test_the_interrupter_puts_the_earlier_trace_function_back() -> None:
+    before = sys.gettrace()
+    with Interrupt(3) as interrupt:
+        Lab(5)
+    assert interrupt.struck
+    assert sys.gettrace() is before
