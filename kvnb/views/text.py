@@ -15,7 +15,7 @@ from kvnb.journal.events import Restored
 from kvnb.journal.replay import Verdict
 from kvnb.manager import Behaviour
 from kvnb.manager.events import Looked, Tokens
-from kvnb.views.words import count, listed, plain, queue_ends, shortened
+from kvnb.views.words import count, listed, plain, queue_ends, short, shortened
 
 # --- one step ------------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ _SENTENCES: dict[str, Callable[[Step], str]] = {
 
 
 def _name(step: Step) -> str:
-    return plain(step.command.args["name"])
+    return short(step.command.args["name"])
 
 
 def _total(step: Step, kind: type[Tokens]) -> int:
@@ -154,7 +154,7 @@ def size_text(behaviour: Behaviour) -> str:
 
 def tables_text(state: State) -> str:
     """Every request with its block table; of very many the first and the last."""
-    lines = [f"{plain(n)}: {r.num_tokens} tokens, {r.state}, {table_text(r.table)}" for n, r in state.requests.items()]
+    lines = [f"{short(n)}: {r.num_tokens} tokens, {r.state}, {table_text(r.table)}" for n, r in state.requests.items()]
     if len(lines) > 64:
         lines[32:-32] = [f"... ({len(lines) - 64:,} more requests) ..."]
     return "\n".join(lines) or "no request"
@@ -202,7 +202,7 @@ def request_text(state: State, name: str, block_size: int) -> str:
     if name not in state.requests:
         raise UnknownName(f"no request {named(name)}: {nearest(name, state.requests)}")
     request = state.requests[name]
-    lines = [f"{plain(name)}: {request.num_tokens} tokens, {request.state}, {request.hits} from cache"]
+    lines = [f"{short(name)}: {request.num_tokens} tokens, {request.state}, {request.hits} from cache"]
     for place, block_id in enumerate(request.table[:64]):
         last = min((place + 1) * block_size, request.num_tokens)
         others = [owner for owner in state.owners[block_id] if owner != name]

@@ -5,7 +5,7 @@ Must not know: HTML.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from kvnb.journal import State
 
@@ -18,10 +18,16 @@ def plain(name: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in name)
 
 
-def listed(names: Iterable[str]) -> str:
-    """``r0, r1 and r2``."""
-    *most, last = [plain(name) for name in names]
-    return f"{', '.join(most)} and {last}" if most else last
+def short(name: str, limit: int = 60) -> str:
+    """``plain``, and of a very long name the beginning."""
+    return plain(name) if len(name) <= limit else plain(name[: limit - 1]) + "…"
+
+
+def listed(names: Sequence[str], write: Callable[[str], str] = short, most: int = 8) -> str:
+    """``r0, r1 and r2``; of very many names the first. ``write`` makes the word for one."""
+    words = [write(name) for name in names[:most]] + [f"{len(names) - most:,} more"] * (len(names) > most)
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def count(n: int, what: str) -> str:

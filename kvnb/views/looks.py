@@ -1,0 +1,140 @@
+"""Pictures of one part of a pool, and of several pools.
+
+Must not know: the live pool, IPython.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kvnb.core.invariants import Equation
+from kvnb.journal import Journal, State
+from kvnb.views import bars, text
+from kvnb.views.cards import queue_row, request_rows
+from kvnb.views.markup import QUIET, SMALL, TO, card, chip, div, element, foot, quiet, safe, table
+from kvnb.views.theme import LOST, painter
+from kvnb.views.tiles import Brush, strip, width
+from kvnb.views.words import listed, short
+
+_MANY = 64
+
+
+def queue_html(state: State) -> str:
+    """The free queue, front first; of a long one the two ends."""
+    return card(queue_row(state, Brush()), foot(f"{len(state.queue):,} free of {state.num_blocks - 1:,}"))
+
+
+def tables_html(journal: Journal, state: State) -> str:
+    """Every request with its block table."""
+    return card(*(request_rows(state, Brush(painter(journal))) or [quiet("no request")]))
+
+
+def map_html(state: State) -> str:
+    """The prefix cache: each hash and the blocks that carry it, the one that a lookup gives first."""
+    entries = list(state.copies.items())
+    shown = entries if len(entries) <= _MANY else [*entries[: _MANY // 2], *entries[-_MANY // 2 :]]
+    cells = [_entry(state, key, list(ids)) for key, ids in shown]
+    if len(entries) > _MANY:
+        cells.insert(_MANY // 2, div(f"line-height:30px;{QUIET}", f"… {len(entries) - _MANY:,} more hashes …"))
+    grid = div("display:flex;flex-wrap:wrap;gap:8px 28px;margin-top:8px", " ".join(cells))
+    return card(quiet(f"{len(entries):,} hashes, {state.num_cached:,} blocks carry one"), grid)
+
+
+def _entry(state: State, key: str, ids: Sequence[int]) -> str:
+    cells = [Brush().tile(state, block_id) for block_id in ids[:4]]
+    more = f" … {len(ids) - 4:,} more" if len(ids) > 4 else ""
+    copies = f"<br>{len(ids):,} copies{more}" if len(ids) > 1 else ""
+    wide = width(state.num_blocks)
+    tiles = div(f"flex:0 0 {len(cells) * (wide + 6) - 6}px;display:flex", strip(cells, state.num_blocks))
+    style = f"{SMALL};line-height:{15 if copies else 30}px;white-space:nowrap"
+    says = element("span", style, element("span", "font-family:monospace", safe(key)), copies)
+    return div("display:flex;gap:8px", tiles, " ", says)
+
+
+def block_html(state: State, block_id: int) -> str:
+    """All that is known of one block. Raises UnknownName when there is none of that id."""
+    says = text.block_text(state, block_id)
+    tile = div(f"flex:0 0 {width(state.num_blocks)}px;display:flex", strip([Brush().tile(state, block_id)], state.num_blocks))
+    head, rest = says.split(": ", 1)
+    return card(div("display:flex;gap:12px", tile, " ", div("line-height:30px", f"<b>{safe(head)}</b>: {safe(rest)}")))
+
+
+def request_html(journal: Journal, state: State, name: str) -> str:
+    """One request, block by block. Raises UnknownName when it is not there."""
+    head = text.request_text(state, name, journal.behaviour.block_size).split("\n", 1)[0]
+    brush = Brush(painter(journal))
+    request = state.requests[name]
+    says = chip(short(name), brush.painter(name)) + safe(head.removeprefix(short(name)))
+    rows = list(_places(journal, state, name, brush))
+    more = len(request.table) - len(rows)
+    shown = table(("tokens", "", "block", "hash", "shared with"), rows) if rows else ""
+    return card(div("font-size:14px;margin-bottom:6px", says), shown, foot(f"{more:,} more blocks") if more else "")
+
+
+def _places(journal: Journal, state: State, name: str, brush: Brush) -> Iterator[tuple[str, ...]]:
+    size, request = journal.behaviour.block_size, state.requests[name]
+    tokens = _tokens(journal, name, request.num_tokens)
+    for place, block_id in enumerate(request.table[:_MANY]):
+        last = min((place + 1) * size, request.num_tokens) - 1
+        others = [owner for owner in state.owners.get(block_id, ()) if owner != name]
+        shared = listed(others, lambda other: chip(short(other), brush.painter(other))) if others else ""
+        key = state.keys[block_id]
+        hashed = element("span", "font-family:monospace", safe(key)) if key else quiet("no hash")
+        content = element("span", "font-family:monospace;white-space:pre", _written(tokens[place * size : last + 1]))
+        places = f"{place * size:,}{TO}{last:,}" if last > place * size else f"{last:,}"
+        yield places, content, strip([brush.tile(state, block_id)], state.num_blocks), hashed, shared
+
+
+def _written(tokens: Sequence[str | int]) -> str:
+    """Letters as they stand, other tokens as numbers; of very many the first."""
+    return safe(short("".join(token if isinstance(token, str) else f"{token} " for token in tokens), 40))
+
+
+def _tokens(journal: Journal, name: str, number: int) -> list[str | int]:
+    """The tokens that a request was given, where a token is a letter or its number is known; else none."""
+    tokens: list[str | int] = []
+    for step in journal.lineage():
+        verb, args = journal.steps[step - 1].command
+        if verb in ("admit", "append") and args["name"] == name:
+            given = args.get("tokens", args.get("text"))
+            tokens = [*(tokens if verb == "append" or given is None else ()), *(given or ())]
+    return tokens if len(tokens) == number else []
+
+
+def usage_html(state: State) -> str:
+    """Usage as an equation, and as a bar; a free block may still hold tokens worth keeping."""
+    return card(
+        div("font-size:14px", bars.equation(state)),
+        div("display:flex;margin:8px 0 6px 0", bars.bar(state)),
+        bars.words(state),
+    )
+
+
+def check_html(equations: Iterable[Equation]) -> str:
+    """Every invariant, whether it holds, and its numbers."""
+    return card(table(("", "must hold", "numbers"), [(_verdict(e.holds), safe(e.says), safe(e.numbers)) for e in equations]))
+
+
+def _verdict(holds: bool) -> str:
+    return "ok" if holds else chip("NO", LOST)
+
+
+def pools_html(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The pools of a session, the one in use in bold."""
+    heads = ("", "pool", "blocks", "tokens a block", "steps", "usage", "log")
+    lines = [_pool(values) for values in rows]
+    return card(table(heads, lines) if lines else quiet("no pool yet"))
+
+
+def _pool(values: Mapping[str, Any]) -> tuple[str, ...]:
+    name = safe(short(values["name"]))
+    numbers = [f"{values[key]:,}" for key in ("blocks", "block_size", "step")]
+    mark, name = ("*", f"<b>{name}</b>") if values["current"] else ("", name)
+    return mark, name, *numbers, f"{values['usage']:.2f}", safe(values["log"])
+
+
+def text_html(says: str) -> str:
+    """Text that needs no picture, line by line."""
+    lines = "\n".join(safe(line) for line in says.split("\n"))
+    return element("pre", "margin:0;white-space:pre-wrap", lines)

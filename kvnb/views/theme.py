@@ -1,0 +1,84 @@
+"""The colours, all of them: requests, moments, lines; and the ink that can be read on each fill.
+
+Must not know: what is drawn with them.
+
+The first five are Okabe and Ito's (their sky blue and vermilion are kept for moments); the other three are the
+ones farthest from all of these to normal and to colour-blind eyes. Colour never tells a state alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+from zlib import crc32
+
+from kvnb.journal import Journal
+
+BLACK, WHITE = "#000", "#fff"
+
+
+class Paint(NamedTuple):
+    """A fill and the ink for text on it, both as hex."""
+
+    fill: str
+    ink: str
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance (WCAG 2) of ``#rgb`` or ``#rrggbb``."""
+    digits = colour[1:] if len(colour) == 7 else "".join(c * 2 for c in colour[1:])
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    red, green, blue = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio (WCAG 2), from 1 to 21; text wants 4.5."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def paint(fill: str) -> Paint:
+    """``fill`` with black or white on it, whichever reads better."""
+    return Paint(fill, max(WHITE, BLACK, key=lambda ink: contrast(ink, fill)))
+
+
+REQUESTS = tuple(map(paint, ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#7D2914", "#8A3FD1", "#A7D17D")))
+OWNED = paint("#5F5F5F")
+"""A block that is in use, where it does not matter by whom."""
+SHARED = paint("#B0B0B0")
+"""The second owner's part of such a block."""
+LOST = paint("#D55E00")
+"""Just lost its hash; also an equation that does not hold."""
+HIT = "#56B4E9"
+"""The ring round a block that was just hit."""
+EDGE = "#808080"
+LINE = "rgba(128,128,128,.35)"
+FAINT = "rgba(128,128,128,.18)"
+
+Painter = Callable[[str], Paint]
+"""From a request's name to its colour."""
+
+_LESSON = 256
+
+
+def painter(journal: Journal | None) -> Painter:
+    """Colours for the requests of a journal: in the order of their first admission, so that a lesson's differ.
+
+    Only the first steps of a journal are read for that; a request that comes later in a long one has a colour by
+    the sum of its name. Either way it is the same in every picture. Without a journal every request is grey.
+    """
+    if journal is None:
+        return lambda name: OWNED
+    order: dict[str, int] = {}
+    for step in islice(journal.steps, _LESSON):
+        if step.command.verb == "admit":
+            order.setdefault(step.command.args["name"], len(order))
+    return lambda name: REQUESTS[order.get(name, _sum(name)) % len(REQUESTS)]
+
+
+@lru_cache(maxsize=4096)
+def _sum(name: str) -> int:
+    return crc32(name.encode("utf-8", "surrogatepass"))
