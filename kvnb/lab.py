@@ -6,22 +6,23 @@ Must not know: IPython, and how anything is drawn (results draw themselves when 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from kvnb.arguments import cache_keys, request_name, whole
 from kvnb.core import BlockPool
-from kvnb.core.hashing import HASH_FUNCTIONS, none_hash
+from kvnb.core.hashing import none_hash
 from kvnb.core.invariants import Equation
 from kvnb.errors import CommandError, SettingError, named, nearest, one_line
-from kvnb.journal import Journal, State, Step, jsonl, replay
+from kvnb.journal import Journal, State, jsonl, replay
 from kvnb.journal.journal import Cell
-from kvnb.journal.log_file import LogFile, check_may_overwrite, check_not_in_use
+from kvnb.journal.log_file import check_may_overwrite, check_not_in_use
+from kvnb.journal.recorder import Recorder
 from kvnb.manager import Behaviour, KVCacheManager
 from kvnb.manager.command import Command
-from kvnb.manager.engine import EngineCore
-from kvnb.prompts import Tokenizer, get_tokenizer, prompt_of
+from kvnb.manager.hash_functions import HASH_FUNCTIONS, NOT_CRYPTOGRAPHIC, get_hash_function
+from kvnb.prompts import get_tokenizer, prompt_of, recorded_tokenizer
 from kvnb.results import StepResult
 
 DEVICES = ("none",)
@@ -34,7 +35,7 @@ class Lab:
         Tokens a block; 16 is vLLM's default.
     name
         How the pool is called in journals and lists.
-    prefix_caching, free_to, free_order, full_hit, hash
+    prefix_caching, free_to, free_order, full_hit, sliding_window, hash
         See ``Behaviour``.
     tokenizer
         ``chars``, ``bytes`` or the path of a ``tokenizer.json``.
@@ -57,6 +58,7 @@ class Lab:
         free_to: str = "front-back",
         free_order: str = "reverse",
         full_hit: bool = False,
+        sliding_window: int | None = None,
         hash: str = "sha256",
         tokenizer: str = "chars",
         device: str = "none",
@@ -69,12 +71,12 @@ class Lab:
         self._tokenizer = get_tokenizer(tokenizer)
         behaviour = Behaviour(
             num_blocks=num_blocks, block_size=block_size, prefix_caching=prefix_caching, free_to=free_to,
-            free_order=free_order, full_hit=full_hit, hash=hash, none_hash=_root(hash), tokenizer=self._tokenizer.identity,
+            free_order=free_order, full_hit=full_hit, sliding_window=sliding_window, hash=hash, none_hash=_root(hash),
+            tokenizer=self._tokenizer.identity,
         )  # fmt: skip
         self._begin(Journal(behaviour, name))
         if log is not None:
-            file = LogFile.open(Path(log), force, replacing._log if replacing else None)
-            self._write_to(file, file.start)
+            self._recorder.write_to(Path(log), force, replacing._recorder if replacing else None)
 
     @classmethod
     def load(cls, path: str | Path, *, name: str | None = None, copy: bool = False, replacing: Lab | None = None) -> Lab:
@@ -84,17 +86,14 @@ class Lab:
         name for the pool. ``lab.torn_bytes`` says how much of an unfinished line was left out. Raises JournalError
         for a file that cannot be trusted.
         """
-        path = Path(path)
-        read = jsonl.read(path)
+        read = jsonl.read(Path(path))
         lab = cls.__new__(cls)
         read.journal.name = name or read.journal.name
-        identity = read.journal.behaviour.tokenizer
-        lab._tokenizer = Tokenizer(identity, None if not identity.startswith("sha256:") else _MissingTokenizer(identity))
+        lab._tokenizer = recorded_tokenizer(read.journal.behaviour.tokenizer)
         lab._begin(read.journal)
         lab.torn_bytes = read.torn
         if read.log and not copy:
-            file = LogFile.open(path, replacing=replacing._log if replacing else None)
-            lab._write_to(file, file.go_on)
+            lab._recorder.go_on_in(Path(path), replacing._recorder if replacing else None)
         return lab
 
     @staticmethod
@@ -103,21 +102,10 @@ class Lab:
         return jsonl.read(Path(path)).journal.name
 
     def _begin(self, journal: Journal) -> None:
-        self._journal = journal
+        self._recorder = Recorder(journal)
         self.journal_id = journal.name
         self.cell: Cell | None = None
         self.torn_bytes = 0
-        self._log: LogFile | None = None
-        self._engine, self._events = replay.rebuild(journal)
-        self._torn = False
-
-    def _write_to(self, file: LogFile, begin: Callable[[Journal], None]) -> None:
-        try:
-            begin(self._journal)
-        except BaseException:
-            file.abandon()
-            raise
-        self._log = file
 
     # --- changing ------------------------------------------------------------------------------------------
 
@@ -128,40 +116,68 @@ class Lab:
         *,
         tokens: Iterable[int] | None = None,
         file: str | Path | None = None,
+        salt: str | None = None,
+        lora: str | tuple[str, str] | None = None,
+        chunk: int | None = None,
     ) -> StepResult:
         """Start a request, or without a prompt resume a preempted one.
 
+        salt, lora
+            Keep its blocks apart from equal tokens under another salt or adapter (a name, or a name and a path).
+        chunk
+            Only the first so many uncached tokens now; ``prefill`` schedules the rest.
         Raises RequestError, UnknownName, OutOfBlocks, NeverFits or CommandError.
         """
-        name = _name(name)
-        prompt = prompt_of(self._tokenizer, text, tokens, file)
-        if not prompt and name not in self._alive().scheduler.requests:
-            raise CommandError(f"{named(name)} needs a prompt: only a preempted request is admitted without one")
+        name = request_name(name)
+        prompt = {**prompt_of(self._tokenizer, text, tokens, file), **cache_keys(salt, lora)}
+        if "text" not in prompt and "tokens" not in prompt:
+            self._check_can_resume(name, bool(prompt))
+        if chunk is not None:
+            prompt["chunk"] = whole("chunk", chunk)
         return self._change("admit", name=name, **prompt)
 
-    def append(self, name: str, text: str | None = None, *, tokens: Iterable[int] | None = None) -> StepResult:
-        """Give a running request more tokens. Raises as ``admit``."""
-        name = _name(name)
+    def prefill(self, name: str, n: int | None = None) -> StepResult:
+        """Schedule the next ``n`` tokens of a prompt admitted in chunks; by default all that is left. Raises as ``admit``."""
+        request = self._recorder.engine.scheduler.find(request_name(name))
+        left = request.num_tokens - request.num_computed_tokens
+        return self._change("prefill", name=name, n=left if n is None else whole("n", n))
+
+    def append(
+        self,
+        name: str,
+        text: str | None = None,
+        *,
+        tokens: Iterable[int] | None = None,
+        draft: str | Iterable[int] | None = None,
+    ) -> StepResult:
+        """Give a running request more tokens, and with ``draft`` slots for tokens that may be rejected. Raises as ``admit``."""
+        name = request_name(name)
         prompt = prompt_of(self._tokenizer, text, tokens, None)
         if not prompt:
             raise CommandError(f"nothing to append to {named(name)}: give a text or tokens")
+        if isinstance(draft, str):
+            prompt["draft"] = prompt_of(self._tokenizer, draft, None, None)
+        elif draft is not None:
+            prompt["draft"] = prompt_of(self._tokenizer, None, draft, None)
         return self._change("append", name=name, **prompt)
+
+    def accept(self, name: str, k: int) -> StepResult:
+        """Make the first ``k`` drafts tokens of the request and drop the others. Raises UnknownName or RequestError."""
+        return self._change("accept", name=request_name(name), k=whole("k", k))
 
     def release(self, *names: str, all: bool = False) -> StepResult:
         """End requests; ``all`` of them, in the order of their admission. Raises UnknownName or RequestError."""
         if all and names:
             raise CommandError("give names or all, not both")
-        if all:
-            names = tuple(self._alive().scheduler.requests)
-        return self._change("release", names=[_name(name) for name in names])
+        return self._change("release", names=[request_name(name) for name in (self.requests if all else names)])
 
     def preempt(self, name: str) -> StepResult:
         """Take a running request's blocks away; it keeps its tokens. Raises UnknownName or RequestError."""
-        return self._change("preempt", name=_name(name))
+        return self._change("preempt", name=request_name(name))
 
     def evict(self, *ids: int) -> StepResult:
         """Drop the hashes of these blocks. Raises UnknownName for block 0 and ids out of range."""
-        return self._change("evict", ids=[_block_id(block_id) for block_id in ids])
+        return self._change("evict", ids=[whole("the block id", block_id) for block_id in ids])
 
     def reset(self) -> StepResult:
         """Drop the whole prefix cache. Raises ResetRefused while a request holds a block."""
@@ -169,63 +185,39 @@ class Lab:
 
     def undo(self) -> StepResult:
         """Go back one step; the journal only grows, by a step that says so. Raises JournalError at the start."""
-        self._alive()
-        events = replay.undo_events(self._journal)
-        self._torn = True
-        self._commit(self._journal.next_step(Command(replay.UNDO, {}), events, self.cell))
-        # The step exists now; the pool it describes is built from the journal.
-        self._alive()
-        return StepResult(self, self._journal.steps[-1], ())
+        return StepResult(self, self._recorder.undo(self.cell), ())
 
     def _change(self, verb: str, **args: Any) -> StepResult:
-        engine, command = self._alive(), Command(verb, args)
-        apply = engine.plan(command)
-        self._torn = True
-        apply()
-        step = self._journal.next_step(command, self._events, self.cell)
-        self._commit(step)
-        self._events.clear()
-        self._torn = False
-        return StepResult(self, step, engine.scheduler.kv_cache_manager.block_table(args.get("name", "")))
+        step = self._recorder.run(Command(verb, args), self.cell)
+        return StepResult(self, step, self.manager.block_table(args.get("name", "")))
 
-    def _commit(self, step: Step) -> None:
-        if self._log:
-            self._log.commit(self._journal, step)
-        self._journal.steps.append(step)
-
-    def _alive(self) -> EngineCore:
-        """The engine; after a command that was cut off in the middle, one rebuilt from the journal."""
-        if self._torn:
-            self._engine, self._events = replay.rebuild(self._journal)
-            if self._log:
-                # A file that cannot be mended now is mended, or complained of, by the next step.
-                with suppress(OSError):
-                    self._log.mend(self._journal)
-            self._torn = False
-        return self._engine
+    def _check_can_resume(self, name: str, has_keys: bool) -> None:
+        if name not in self.requests:
+            raise CommandError(f"{named(name)} needs a prompt: only a preempted request is admitted without one")
+        if has_keys:
+            raise CommandError(f"{named(name)} keeps the salt and adapter of its admission: leave them out to resume it")
 
     # --- looking -------------------------------------------------------------------------------------------
 
     @property
     def journal(self) -> Journal:
         """The history: every finished step. For looking only."""
-        self._alive()
-        return self._journal
+        return self._recorder.journal
 
     @property
     def name(self) -> str:
         """The pool's name."""
-        return self._journal.name
+        return self.journal.name
 
     @property
     def behaviour(self) -> Behaviour:
         """The settings that decide what the pool does."""
-        return self._journal.behaviour
+        return self.journal.behaviour
 
     @property
     def manager(self) -> KVCacheManager:
         """The block tables. A rebuild after an interrupt or an undo makes a new one."""
-        return self._alive().scheduler.kv_cache_manager
+        return self._recorder.engine.scheduler.kv_cache_manager
 
     @property
     def pool(self) -> BlockPool:
@@ -235,7 +227,7 @@ class Lab:
     @property
     def requests(self) -> tuple[str, ...]:
         """Names of the running and preempted requests, in the order of admission."""
-        return tuple(self._alive().scheduler.requests)
+        return tuple(self._recorder.engine.scheduler.requests)
 
     @property
     def free_queue(self) -> tuple[int, ...]:
@@ -244,7 +236,7 @@ class Lab:
 
     def block_table(self, name: str) -> tuple[int, ...]:
         """The block ids of a request, in the order of its tokens. Raises UnknownName."""
-        self._alive().scheduler.find(name)
+        self._recorder.engine.scheduler.find(name)
         return self.manager.block_table(name)
 
     @property
@@ -270,13 +262,13 @@ class Lab:
     @property
     def log_path(self) -> Path | None:
         """The file that steps are written to, if any."""
-        return self._log.path if self._log else None
+        return self._recorder.log_path
 
     def check(self) -> list[Equation]:
         """Every invariant as an equation, and last that the journal, folded, is the live pool."""
-        engine = self._alive()
-        same = self._journal.state.columns() == replay.live_columns(engine)
-        fold = Equation("journal folded = live pool", f"{len(self._journal)} steps, {'no' if same else 'a'} difference", same)
+        engine = self._recorder.engine
+        same = self.journal.state.columns() == replay.live_columns(engine)
+        fold = Equation("journal folded = live pool", f"{len(self.journal)} steps, {'no' if same else 'a'} difference", same)
         return [*engine.scheduler.check(), fold]
 
     def verify(self) -> replay.Verdict:
@@ -293,14 +285,11 @@ class Lab:
 
     def rewrite_log(self) -> None:
         """Make the log file, if any, hold this journal again: a successor that did not come to be may have begun in it."""
-        if self._log:
-            self._log.start(self._journal)
+        self._recorder.rewrite_log()
 
     def close(self) -> None:
         """Let go of the log file; the pool stays usable, its steps are no longer written."""
-        if self._log:
-            self._log.close()
-            self._log = None
+        self._recorder.close()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         from kvnb.views.shown import state_shown
@@ -309,32 +298,12 @@ class Lab:
 
     def __repr__(self) -> str:
         size = f"{self.behaviour.num_blocks} blocks of {self.behaviour.block_size} tokens"
-        return f"<Lab {self.name!r}: {size}, step {len(self._journal)}>"
-
-
-class _MissingTokenizer:
-    """Stands for a tokenizer file that a loaded journal does not carry: its steps hold tokens, new text cannot be cut."""
-
-    def __init__(self, identity: str) -> None:
-        self.identity = identity
-
-    def encode(self, text: str) -> Any:
-        raise CommandError(f"this journal's tokenizer file ({self.identity[:14]}...) is not loaded: give --tokens")
+        return f"<Lab {self.name!r}: {size}, step {len(self.journal)}>"
 
 
 def _root(hash_name: str) -> str:
-    seed = os.environ.get("PYTHONHASHSEED")
-    return none_hash(HASH_FUNCTIONS[hash_name], seed).hex() if hash_name in HASH_FUNCTIONS else ""
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str) or not name:
-        raise CommandError(f"{name!r} is no request name: give a text that is not empty")
-    return name
-
-
-def _block_id(block_id: Any) -> int:
-    try:
-        return int(block_id.__index__())
-    except AttributeError as error:
-        raise CommandError(f"{block_id!r} is no block id: give whole numbers") from error
+    """The parent hash of first blocks, in hex; "" for an unknown function, which ``Behaviour`` refuses by its name."""
+    if hash_name not in HASH_FUNCTIONS:
+        return ""
+    drawn = os.urandom(32).hex() if hash_name in NOT_CRYPTOGRAPHIC else None
+    return none_hash(get_hash_function(hash_name), os.environ.get("PYTHONHASHSEED", drawn)).hex()

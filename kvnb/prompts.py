@@ -91,3 +91,18 @@ def prompt_of(tokenizer: Tokenizer, text: str | None, tokens: Iterable[Any] | No
     if not isinstance(text, str):
         raise CommandError(f"the text is {type(text).__name__}: give a string, or ints as tokens")
     return tokenizer.prompt(text)
+
+
+def recorded_tokenizer(identity: str) -> Tokenizer:
+    """The tokenizer of a loaded journal. A file's own content is not in the journal, only the tokens it gave."""
+    return Tokenizer(identity, _NotLoaded(identity) if identity.startswith("sha256:") else None)
+
+
+class _NotLoaded:
+    """Stands for a tokenizer file that a journal names: new text cannot be cut."""
+
+    def __init__(self, identity: str) -> None:
+        self.identity = identity
+
+    def encode(self, text: str) -> _Encoding:
+        raise CommandError(f"this journal's tokenizer file ({self.identity[:14]}...) is not loaded: give --tokens")

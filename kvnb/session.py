@@ -19,6 +19,7 @@ DEFAULTS: dict[str, Any] = {
     "free_to": "front-back",
     "free_order": "reverse",
     "full_hit": False,
+    "sliding_window": None,
     "hash": "sha256",
     "tokenizer": "chars",
     "device": "none",

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from kvnb.commands.verb import Arg, Verb, name, whole
-from kvnb.core.hashing import HASH_FUNCTIONS
 from kvnb.core.policy import FREE_RULES
 from kvnb.journal import Journal, jsonl, replay
 from kvnb.lab import DEVICES, Lab
 from kvnb.manager.behaviour import FREE_ORDERS
+from kvnb.manager.hash_functions import HASH_FUNCTIONS
 from kvnb.session import Session
 from kvnb.views import html, text
 from kvnb.views.shown import Shown, note_shown, state_shown

@@ -5,7 +5,7 @@ Must not know: the free queue, reference counts, how a hash is made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kvnb.core.block import KVCacheBlock
 
@@ -44,6 +44,13 @@ class BlockHashToBlockMap:
             found[block.block_id] = block
         else:
             self._blocks[block_hash] = {found.block_id: found, block.block_id: block}
+
+    def insert_n(self, block_hashes: Sequence[bytes], blocks: Sequence[KVCacheBlock]) -> None:
+        """``insert`` for each pair."""
+        known = self._blocks
+        for block_hash, block in zip(block_hashes, blocks, strict=True):
+            if known.setdefault(block_hash, block) is not block:
+                self.insert(block_hash, block)
 
     def pop(self, block_hash: bytes, block_id: int) -> KVCacheBlock | None:
         """Take out the copy with that id and return it; None, and no change, when it is not there."""

@@ -20,31 +20,55 @@ def sha256(value: object) -> bytes:
     return _sha256(pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)).digest()
 
 
-HASH_FUNCTIONS: dict[str, HashFunction] = {"sha256": sha256}
-"""Name, as in vLLM's ``--prefix-caching-hash-algo``, to function."""
-
-
 def none_hash(hash_function: HashFunction, seed: str | None = None) -> bytes:
     """The parent of a first block (vLLM: ``init_none_hash``); ``seed`` is the value of ``PYTHONHASHSEED``."""
     return hash_function(DEFAULT_SEED if seed is None else seed)
 
 
-def hash_block_tokens(hash_function: HashFunction, parent: bytes, tokens: Sequence[int]) -> bytes:
+ExtraKeys = tuple[tuple[str, ...], ...] | None
+
+
+def extra_keys(start: int, salt: str | None, lora: tuple[str, str] | None) -> ExtraKeys:
+    """What keeps equal tokens apart (vLLM: ``generate_block_hash_extra_keys``): adapter name and path, and the salt.
+
+    start
+        Index of the block's first token; the salt enters the first block only, all others inherit it.
+    """
+    # Pickle writes an object that it has met before differently from an equal one, so each string is a fresh one.
+    keys: list[tuple[str, ...]] = []
+    if lora:
+        keys.append(("lora", _fresh(lora[0]), _fresh(lora[1])))
+    if salt and start == 0:
+        keys.append(("cache_salt", _fresh(salt)))
+    return tuple(keys) or None
+
+
+def _fresh(text: str) -> str:
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass")
+
+
+def hash_block_tokens(hash_function: HashFunction, parent: bytes, tokens: Sequence[int], extra: ExtraKeys = None) -> bytes:
     """The hash of one full block (vLLM: the function of the same name).
 
-    Tokens are made plain ints, since pickle writes a numpy integer differently from an equal int. The None
-    stands where vLLM puts extra keys.
+    Tokens are made plain ints, since pickle writes a numpy integer differently from an equal int.
     """
-    return hash_function((parent, tuple(map(int, tokens)), None))
+    return hash_function((parent, tuple(map(int, tokens)), extra))
 
 
 def extend_block_hashes(
-    hashes: list[bytes], tokens: Sequence[int], block_size: int, hash_function: HashFunction, root: bytes
+    hashes: list[bytes],
+    tokens: Sequence[int],
+    block_size: int,
+    hash_function: HashFunction,
+    root: bytes,
+    salt: str | None = None,
+    lora: tuple[str, str] | None = None,
 ) -> None:
     """Append to ``hashes`` the hash of every block of ``tokens`` that is full and not yet hashed."""
     parent = hashes[-1] if hashes else root
     for start in range(len(hashes) * block_size, len(tokens) - block_size + 1, block_size):
-        parent = hash_block_tokens(hash_function, parent, tokens[start : start + block_size])
+        block = tokens[start : start + block_size]
+        parent = hash_block_tokens(hash_function, parent, block, extra_keys(start, salt, lora))
         hashes.append(parent)
 
 

@@ -107,18 +107,20 @@ class BlockPool:
         num_cached_blocks: int,
         num_full_blocks: int,
     ) -> None:
-        """Hash ``blocks[num_cached_blocks:num_full_blocks]`` and enter them in the map.
+        """Hash ``blocks[num_cached_blocks:num_full_blocks]`` and enter them in the map; null blocks are passed over.
 
         blocks, block_hashes
             A request's table and the hashes of its full blocks, from its first block on.
         """
         new = blocks[num_cached_blocks:num_full_blocks]
         hashes = block_hashes[num_cached_blocks:num_full_blocks]
-        insert = self.cached_block_hash_to_block.insert
+        if self.null_block in new:
+            hashes = [block_hash for block, block_hash in zip(new, hashes, strict=True) if not block.is_null]
+            new = [block for block in new if not block.is_null]
         for block, block_hash in zip(new, hashes, strict=True):
             assert block.block_hash is None, f"block {block.block_id} already has a hash"
             block.block_hash = block_hash
-            insert(block_hash, block)
+        self.cached_block_hash_to_block.insert_n(hashes, new)
         if self.emit and new:
             self.emit(Hashed(ids_of(new), tuple(map(short_key, hashes))))
 

@@ -35,6 +35,7 @@ KINDS: dict[str, type[Event]] = {
     "tokens": manager.Tokens,
     "looked": manager.Looked,
     "extended": manager.Extended,
+    "nulled": manager.Nulled,
     "ended": manager.Ended,
     "restored": Restored,
 }

@@ -112,5 +112,8 @@ def live_columns(engine: EngineCore) -> dict[str, Any]:
         "ref_cnt": [0 if block.is_null else block.ref_cnt for block in pool.blocks],
         "keys": [None if block.block_hash is None else short_key(block.block_hash) for block in pool.blocks],
         "copies": {short_key(key): tuple(b.block_id for b in cached.get_blocks(key)) for key in cached},
-        "requests": {n: (r.status, r.num_tokens, manager.block_table(n)) for n, r in engine.scheduler.requests.items()},
+        "requests": {
+            name: (r.status, r.num_tokens, r.num_computed_tokens, len(r.drafts), manager.block_table(name))
+            for name, r in engine.scheduler.requests.items()
+        },
     }

@@ -5,14 +5,14 @@ Must not know: the pool. It decides nothing: each event names its effect and its
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from kvnb.core.events import Back, Cleared, Dropped, Front, Hashed, Hit, Took, Unhashed
 from kvnb.journal.events import Event
 from kvnb.journal.queue_ring import QueueRing
-from kvnb.manager.events import Ended, Extended, Looked, RequestIs, Tokens
+from kvnb.manager.events import Ended, Extended, Looked, Nulled, RequestIs, Tokens
 
 
 @dataclass
@@ -21,6 +21,8 @@ class RequestState:
 
     state: str
     num_tokens: int = 0
+    num_scheduled: int = 0
+    num_drafts: int = 0
     table: list[int] = field(default_factory=list)
     hits: int = 0
 
@@ -80,7 +82,9 @@ class State:
             "ref_cnt": list(self.ref_cnt),
             "keys": list(self.keys),
             "copies": {key: tuple(ids) for key, ids in self.copies.items()},
-            "requests": {n: (r.state, r.num_tokens, tuple(r.table)) for n, r in self.requests.items()},
+            "requests": {
+                name: (r.state, r.num_tokens, r.num_scheduled, r.num_drafts, tuple(r.table)) for name, r in self.requests.items()
+            },
         }
 
     # --- one method an event ---------------------------------------------------------------------------------
@@ -132,10 +136,12 @@ class State:
         request.state = event.state
         if event.state == "preempted":
             self.counters.preemptions += 1
+            request.num_scheduled = request.num_drafts = 0
             self._disown(event.name)
 
     def _tokens(self, event: Tokens) -> None:
-        self.requests[event.name].num_tokens = event.n
+        request = self.requests[event.name]
+        request.num_tokens, request.num_scheduled, request.num_drafts = event.n, event.scheduled, event.draft
 
     def _looked(self, event: Looked) -> None:
         self.requests[event.name].hits = event.hits
@@ -148,8 +154,14 @@ class State:
 
     def _extended(self, event: Extended) -> None:
         self.requests[event.name].table.extend(event.ids)
-        for block_id in event.ids:
+        for block_id in filter(None, event.ids):
             self.owners.setdefault(block_id, []).append(event.name)
+
+    def _nulled(self, event: Nulled) -> None:
+        table = self.requests[event.name].table
+        left = table[event.first : event.first + event.n]
+        table[event.first : event.first + event.n] = [0] * event.n
+        self._take_owner(event.name, left)
 
     def _ended(self, event: Ended) -> None:
         self._disown(event.name)
@@ -157,15 +169,18 @@ class State:
 
     def _disown(self, name: str) -> None:
         request = self.requests[name]
-        for block_id in request.table:
+        self._take_owner(name, filter(None, request.table))
+        request.table = []
+
+    def _take_owner(self, name: str, ids: Iterable[int]) -> None:
+        for block_id in ids:
             self.owners[block_id].remove(name)
             if not self.owners[block_id]:
                 del self.owners[block_id]
-        request.table = []
 
 
 _FOLDS: dict[type[Event], Callable[[State, Any], None]] = {
     Took: State._took, Hit: State._hit, Dropped: State._dropped, Front: State._front, Back: State._back,
     Hashed: State._hashed, Unhashed: State._unhashed, Cleared: State._cleared, RequestIs: State._request,
-    Tokens: State._tokens, Looked: State._looked, Extended: State._extended, Ended: State._ended,
+    Tokens: State._tokens, Looked: State._looked, Extended: State._extended, Nulled: State._nulled, Ended: State._ended,
 }  # fmt: skip

@@ -17,11 +17,11 @@ from kvnb.commands import VERBS, Outcome, run_line, run_script
 from kvnb.commands.grammar import Word, split
 from kvnb.commands.help import overview
 from kvnb.commands.run import Evaluate, run_words
-from kvnb.core.hashing import HASH_FUNCTIONS
 from kvnb.core.policy import FREE_RULES
 from kvnb.errors import CommandError, SettingError, one_line
 from kvnb.lab import DEVICES
 from kvnb.manager.behaviour import FREE_ORDERS
+from kvnb.manager.hash_functions import HASH_FUNCTIONS
 from kvnb.prompts import get_tokenizer
 from kvnb.session import DEFAULTS, Session
 
@@ -35,6 +35,7 @@ class KVPool(Magics):
     free_to = Enum(list(FREE_RULES), DEFAULTS["free_to"], help="Where freed blocks go.").tag(config=True)
     free_order = Enum(FREE_ORDERS, DEFAULTS["free_order"], help="Which block of a request is freed first.").tag(config=True)
     full_hit = Bool(DEFAULTS["full_hit"], help="Whether a lookup may hit the whole prompt.").tag(config=True)
+    sliding_window = Int(DEFAULTS["sliding_window"], min=2, allow_none=True, help="Tokens a layer looks back.").tag(config=True)
     hash = Enum(list(HASH_FUNCTIONS), DEFAULTS["hash"], help="The hash function.").tag(config=True)
     tokenizer = Unicode(DEFAULTS["tokenizer"], help="chars, bytes or the path of a tokenizer.json.").tag(config=True)
     device = Enum(DEVICES, DEFAULTS["device"], help="Where the blocks' memory is.").tag(config=True)

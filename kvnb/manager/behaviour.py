@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from kvnb.core.hashing import HASH_FUNCTIONS, HashFunction, none_hash
+from kvnb.core.hashing import HashFunction, none_hash
 from kvnb.core.policy import FREE_RULES
 from kvnb.errors import SettingError, nearest, one_line
+from kvnb.manager.hash_functions import HASH_FUNCTIONS, get_hash_function
 
 FREE_ORDERS = ("reverse", "forward")
 MAX_BLOCKS = 10_000_000
@@ -34,6 +35,8 @@ class Behaviour:
         ``reverse`` (vLLM: a request's last block is freed first) or ``forward``.
     full_hit
         True: a lookup may hit every token, as in the seed's sample program; vLLM leaves the last one out.
+    sliding_window
+        Tokens a layer looks back, 2 or more; None: full attention.
     hash
         Name of the hash function.
     none_hash
@@ -48,6 +51,7 @@ class Behaviour:
     free_to: str = "front-back"
     free_order: str = "reverse"
     full_hit: bool = False
+    sliding_window: int | None = None
     hash: str = "sha256"
     none_hash: str = ""
     tokenizer: str = "chars"
@@ -55,6 +59,8 @@ class Behaviour:
     def __post_init__(self) -> None:
         _whole_number("the number of blocks", self.num_blocks, most=MAX_BLOCKS)
         _whole_number("block_size", self.block_size)
+        if self.sliding_window is not None:
+            _whole_number("sliding_window", self.sliding_window, least=2)
         _one_of("hash", self.hash, HASH_FUNCTIONS)
         _one_of("free_to", self.free_to, FREE_RULES)
         _one_of("free_order", self.free_order, FREE_ORDERS)
@@ -70,7 +76,7 @@ class Behaviour:
     @property
     def hash_function(self) -> HashFunction:
         """The function that ``hash`` names."""
-        return HASH_FUNCTIONS[self.hash]
+        return get_hash_function(self.hash)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for the journal's header and its first digest."""
@@ -88,11 +94,11 @@ class Behaviour:
         return cls(**values)
 
 
-def _whole_number(what: str, value: object, most: int | None = None) -> None:
+def _whole_number(what: str, value: object, least: int = 1, most: int | None = None) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise SettingError(f"{what} is {value!r}: give a whole number, 1 or more")
-    if value < 1:
-        raise SettingError(f"{what} is {value}: give 1 or more")
+        raise SettingError(f"{what} is {value!r}: give a whole number, {least} or more")
+    if value < least:
+        raise SettingError(f"{what} is {value}: give {least} or more")
     if most is not None and value > most:
         raise SettingError(f"{what} is {value}: at most {most} can be simulated here")
 

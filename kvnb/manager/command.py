@@ -14,9 +14,10 @@ class Command(NamedTuple):
     """One change to a pool.
 
     verb
-        ``admit``, ``append``, ``release``, ``preempt``, ``evict``, ``reset`` or ``undo``.
+        ``admit``, ``prefill``, ``append``, ``accept``, ``release``, ``preempt``, ``evict``, ``reset`` or ``undo``.
     args
-        By verb: ``name``, ``text`` or ``tokens``, ``names``, ``ids``.
+        By verb: ``name``, ``text`` or ``tokens``, ``salt``, ``lora`` (name and path), ``chunk``, ``n``, ``k``, ``draft``
+        (``text`` or ``tokens``), ``names``, ``ids``.
     """
 
     verb: str
@@ -33,12 +34,24 @@ class Command(NamedTuple):
 
     def __str__(self) -> str:
         """The line that gives this command when typed after ``%kvpool``."""
-        words = [str(name) for name in self.args.get("names", ())]
-        words += [str(block_id) for block_id in self.args.get("ids", ())]
-        words += [str(self.args[key]) for key in ("name", "text") if key in self.args]
-        options = []
-        if "tokens" in self.args:
-            options = ["--tokens", ",".join(map(str, self.args["tokens"]))]
-        if any(word.startswith("-") for word in words):
-            words.insert(0, "--")
-        return " ".join([self.verb, *options, *map(shlex.quote, words)])
+        words = [*self.args.get("names", ()), *self.args.get("ids", ())]
+        words += [self.args[key] for key in ("name", "text", "n", "k") if key in self.args]
+        placed = [shlex.quote(str(word)) for word in words]
+        if any(word.startswith("-") for word in map(str, words)):
+            placed.insert(0, "--")
+        options = [word for key in _OPTIONS if key in self.args for word in (f"--{key}", _typed(self.args[key]))]
+        return " ".join([self.verb, *options, *placed])
+
+
+_OPTIONS = ("tokens", "salt", "lora", "chunk", "draft")
+
+
+def _typed(value: Any) -> str:
+    """An option's value as it is typed: ints with commas, an adapter as ``NAME=PATH``, drafts as a text or an expression."""
+    if isinstance(value, Mapping):
+        return shlex.quote(value["text"]) if "text" in value else f"{{[{_typed(value['tokens'])}]}}"
+    if isinstance(value, str | int):
+        return shlex.quote(str(value))
+    if value and isinstance(value[0], str):
+        return shlex.quote("=".join(part for part in value if part))
+    return ",".join(map(str, value))

@@ -5,7 +5,7 @@ Must not know: tensors, the journal, the user.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kvnb.errors import CommandError, nearest, one_line
@@ -24,7 +24,9 @@ class EngineCore:
         self.scheduler = Scheduler(behaviour, emit)
         self._verbs: dict[str, Callable[..., Apply]] = {
             "admit": self._admit,
-            "append": lambda name, **prompt: self.scheduler.append(name, self._tokens(prompt)),
+            "prefill": self.scheduler.prefill,
+            "append": self._append,
+            "accept": self.scheduler.accept,
             "release": self.scheduler.release,
             "preempt": self.scheduler.preempt,
             "evict": self.scheduler.evict,
@@ -45,12 +47,15 @@ class EngineCore:
         """Plan and apply."""
         self.plan(command)()
 
-    def _admit(self, name: str, **prompt: Any) -> Apply:
+    def _admit(
+        self, name: str, salt: str | None = None, lora: Sequence[str] = (), chunk: int | None = None, **prompt: Any
+    ) -> Apply:
         if not prompt:
-            return self.scheduler.resume(name)
-        return self.scheduler.admit(name, self._tokens(prompt))
+            return self.scheduler.resume(name, chunk)
+        return self.scheduler.admit(name, self._tokens(**prompt), salt, (lora[0], lora[1]) if lora else None, chunk)
 
-    def _tokens(self, prompt: dict[str, Any]) -> list[int]:
-        if "tokens" in prompt:
-            return list(prompt["tokens"])
-        return TOKENIZERS[self.behaviour.tokenizer](prompt["text"])
+    def _append(self, name: str, draft: Mapping[str, Any] | None = None, **prompt: Any) -> Apply:
+        return self.scheduler.append(name, self._tokens(**prompt), self._tokens(**draft) if draft else ())
+
+    def _tokens(self, text: str = "", tokens: Sequence[int] | None = None) -> list[int]:
+        return TOKENIZERS[self.behaviour.tokenizer](text) if tokens is None else list(tokens)

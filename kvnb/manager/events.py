@@ -13,17 +13,19 @@ State = Literal["running", "preempted"]
 
 
 class RequestIs(NamedTuple):
-    """Request ``name`` is now in ``state``; a preempted one has an empty block table."""
+    """Request ``name`` is now in ``state``; a preempted one has an empty block table, nothing scheduled, no drafts."""
 
     name: str
     state: State
 
 
 class Tokens(NamedTuple):
-    """Request ``name`` now has ``n`` tokens, all of them scheduled."""
+    """Request ``name`` now has ``n`` tokens, ``scheduled`` of them with slots, and ``draft`` tokens that may be rejected."""
 
     name: str
     n: int
+    scheduled: int
+    draft: int
 
 
 class Looked(NamedTuple):
@@ -40,10 +42,18 @@ class Looked(NamedTuple):
 
 
 class Extended(NamedTuple):
-    """``ids`` were appended to the block table of request ``name``."""
+    """``ids`` were appended to the block table of request ``name``; 0 stands where no memory is needed."""
 
     name: str
     ids: Ids
+
+
+class Nulled(NamedTuple):
+    """``n`` entries of the block table of ``name``, from the entry ``first`` on, left the window: they are block 0 now."""
+
+    name: str
+    first: int
+    n: int
 
 
 class Ended(NamedTuple):
@@ -52,4 +62,4 @@ class Ended(NamedTuple):
     name: str
 
 
-ManagerEvent = RequestIs | Tokens | Looked | Extended | Ended
+ManagerEvent = RequestIs | Tokens | Looked | Extended | Nulled | Ended

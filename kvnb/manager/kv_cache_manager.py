@@ -13,23 +13,36 @@ from kvnb.core.events import PoolEvent
 from kvnb.core.pool import BlockPool, ids_of
 from kvnb.errors import NeverFits, OutOfBlocks, counted, named
 from kvnb.manager.behaviour import Behaviour
-from kvnb.manager.events import Extended, ManagerEvent
+from kvnb.manager.events import Extended, ManagerEvent, Nulled
 from kvnb.manager.request import Request
+from kvnb.manager.sliding_window import longest_prefix, most_at_once, num_skipped_blocks, rightmost_run
 
 Emit = Callable[[PoolEvent | ManagerEvent], None]
 
 
 class Allocation(NamedTuple):
-    """A plan that fits: the cached blocks to share and the number of new ones to take."""
+    """A plan that fits.
+
+    hits
+        Cached blocks to share; under a window, those that it still sees.
+    num_skipped_blocks
+        Table entries, from the first on, that lie before the window: block 0 stands there.
+    num_new_blocks
+        How many to take from the front of the free queue.
+    num_tokens_to_cache
+        Full blocks of the first so many tokens are hashed.
+    """
 
     hits: list[KVCacheBlock]
+    num_skipped_blocks: int
     num_new_blocks: int
+    num_tokens_to_cache: int
 
 
 class KVCacheManager:
     """The tables of all running requests over one pool (vLLM: ``v1/core/kv_cache_manager.py``, one group).
 
-    ``plan`` looks only; ``allocate_slots`` and ``free`` change.
+    The ``plan`` methods look only; ``allocate_slots`` and ``free`` change.
     """
 
     def __init__(self, behaviour: Behaviour, emit: Emit | None = None) -> None:
@@ -54,36 +67,74 @@ class KVCacheManager:
         """The cached blocks that hold the longest known prefix, first block first (vLLM: same name).
 
         The last token is left out, since its logits must be computed, so a prompt of whole blocks recomputes
-        its last one; ``full_hit`` lifts that.
+        its last one; ``full_hit`` lifts that. Under a window null blocks stand before those it still sees.
         """
-        most = request.num_tokens - (0 if self.behaviour.full_hit else 1)
-        hits: list[KVCacheBlock] = []
-        for block_hash in request.block_hashes[: most // self.behaviour.block_size]:
-            block = self.block_pool.get_cached_block(block_hash)
-            if block is None:
-                break
-            hits.append(block)
-        return hits
+        rule = self.behaviour
+        most = request.num_tokens - (0 if rule.full_hit else 1)
+        hashes = request.block_hashes[: most // rule.block_size]
+        lookup = self.block_pool.get_cached_block
+        if rule.sliding_window is None:
+            return longest_prefix(hashes, lookup)
+        return rightmost_run(hashes, lookup, rule.sliding_window, rule.block_size, self.block_pool.null_block)
 
-    def plan(self, request: Request, num_tokens: int, hits: Sequence[KVCacheBlock] = ()) -> Allocation:
-        """What it takes for ``request`` to hold slots for ``num_tokens`` tokens in all. Changes nothing.
+    def plan_first(self, request: Request, computed: Sequence[KVCacheBlock], chunk: int) -> Allocation:
+        """What it takes to start ``request`` with ``chunk`` tokens after its ``computed`` blocks. Changes nothing.
 
-        Raises NeverFits when the whole pool is too small, OutOfBlocks when too little of it is free now. Hits
-        that lie in the free queue are counted as taken: they cannot be handed out as new blocks too.
+        The whole prompt must fit, not only the chunk. Hits that lie in the free queue are counted as taken: they
+        cannot be handed out as new blocks too. Raises NeverFits when the whole pool is too small, OutOfBlocks when
+        too little of it is free now.
         """
-        total = -(-num_tokens // self.behaviour.block_size)
-        usable = self.behaviour.num_blocks - 1
-        if total > usable:
-            raise NeverFits(
-                f"{named(request.name)} needs {counted(total, 'block')}, the pool has {usable}: can never fit, "
-                f"make a pool of {total + 1} or more"
-            )
-        need = total - len(hits) - len(self.req_to_blocks.get(request.name, ()))
-        free = self.block_pool.get_num_free_blocks()
+        num_computed = len(computed) * self.behaviour.block_size
+        skipped = self._num_skipped(num_computed)
+        hits = list(computed[skipped:])
+        at_once = most_at_once(request.num_tokens, chunk, self.behaviour.sliding_window, self.behaviour.block_size)
+        tokens_now = min(num_computed + chunk, request.num_tokens)
+        start = max(skipped, len(computed))
+        need_now = max(self._num_blocks(tokens_now) - start, 0)
+        need = max(at_once - start, need_now)
         own = sum(block.ref_cnt == 0 for block in hits)
-        if need > free - own:
-            raise OutOfBlocks(self._out_of_blocks(request.name, need, free, own))
-        return Allocation(list(hits), need)
+        self._check_fits(request.name, need, at_once, self.block_pool.get_num_free_blocks(), own)
+        return Allocation(hits, skipped, need_now, tokens_now)
+
+    def plan_next(self, request: Request, num_tokens: int, num_drafts: int = 0) -> Allocation:
+        """What it takes for a running request to have slots for ``num_tokens`` and ``num_drafts``. Changes nothing.
+
+        Blocks that leave the window come first and can be taken again. Raises as ``plan_first``.
+        """
+        table = self.req_to_blocks[request.name]
+        skipped = min(self._num_skipped(request.num_computed_tokens), len(table))
+        leaving = self._leaving(table, skipped)
+        need = max(self._num_blocks(num_tokens + num_drafts) - len(table), 0)
+        held = sum(not block.is_null for block in table) - len(leaving)
+        free = self.block_pool.get_num_free_blocks() + sum(block.ref_cnt == 1 for block in leaving)
+        self._check_fits(request.name, need, held + need, free, 0)
+        return Allocation([], skipped, need, num_tokens)
+
+    def _num_blocks(self, num_tokens: int) -> int:
+        return -(-num_tokens // self.behaviour.block_size)
+
+    def _num_skipped(self, num_computed_tokens: int) -> int:
+        return num_skipped_blocks(num_computed_tokens, self.behaviour.sliding_window, self.behaviour.block_size)
+
+    def _leaving(self, table: Sequence[KVCacheBlock], skipped: int) -> list[KVCacheBlock]:
+        """Entries before the window that still hold a block, the last first; those before a null left earlier."""
+        leaving: list[KVCacheBlock] = []
+        for block in reversed(table[:skipped]):
+            if block.is_null:
+                break
+            leaving.append(block)
+        return leaving
+
+    def _check_fits(self, name: str, need: int, at_once: int, free: int, own: int) -> None:
+        if need <= free - own:
+            return
+        usable = self.behaviour.num_blocks - 1
+        if at_once > usable:
+            raise NeverFits(
+                f"{named(name)} needs {counted(at_once, 'block')}, the pool has {usable}: can never fit, "
+                f"make a pool of {at_once + 1} or more"
+            )
+        raise OutOfBlocks(self._out_of_blocks(name, need, free, own))
 
     def _out_of_blocks(self, name: str, need: int, free: int, own: int) -> str:
         others = [named(other) for other in self.req_to_blocks if other != name]
@@ -93,19 +144,19 @@ class KVCacheManager:
 
     # --- changing ------------------------------------------------------------------------------------------
 
-    def allocate_slots(self, request: Request, allocation: Allocation) -> None:
-        """Touch the hits, take the new blocks, append both to the table, hash what is full (vLLM: same name).
+    def allocate_slots(self, request: Request, plan: Allocation) -> None:
+        """Carry out a plan: drop what left the window, share, take, hash what is full (vLLM: same name).
 
         Full blocks are hashed now, at scheduling, before anything is computed: the next request hits them.
         """
-        table = self.req_to_blocks.setdefault(request.name, [])
-        if allocation.hits:
-            self.block_pool.touch(allocation.hits)
-            self._extend(request.name, table, allocation.hits)
-            self.num_cached_block[request.name] = len(allocation.hits)
-        if allocation.num_new_blocks:
-            self._extend(request.name, table, self.block_pool.get_new_blocks(allocation.num_new_blocks))
-        self._cache_blocks(request, table)
+        table = self.req_to_blocks.get(request.name)
+        if table is None:
+            table = self._begin(request.name, plan)
+        else:
+            self._remove_skipped(request.name, table, plan.num_skipped_blocks)
+        if plan.num_new_blocks:
+            self._extend(request.name, table, self.block_pool.get_new_blocks(plan.num_new_blocks))
+        self._cache_blocks(request, table, plan.num_tokens_to_cache)
 
     def free(self, request: Request) -> None:
         """Give up every block of ``request``, its last block first unless ``free_order`` says otherwise."""
@@ -113,13 +164,33 @@ class KVCacheManager:
         self.num_cached_block.pop(request.name, None)
         self.block_pool.free_blocks(reversed(table) if self.behaviour.free_order == "reverse" else table)
 
+    def _begin(self, name: str, plan: Allocation) -> list[KVCacheBlock]:
+        table = self.req_to_blocks[name] = []
+        self.block_pool.touch(plan.hits)
+        shared = [self.block_pool.null_block] * plan.num_skipped_blocks + plan.hits
+        if shared:
+            self._extend(name, table, shared)
+        self.num_cached_block[name] = len(shared)
+        return table
+
+    def _remove_skipped(self, name: str, table: list[KVCacheBlock], skipped: int) -> None:
+        leaving = self._leaving(table, skipped)
+        if not leaving:
+            return
+        first = skipped - len(leaving)
+        table[first:skipped] = [self.block_pool.null_block] * len(leaving)
+        if self.emit:
+            self.emit(Nulled(name, first, len(leaving)))
+        self.block_pool.free_blocks(leaving)
+
     def _extend(self, name: str, table: list[KVCacheBlock], blocks: list[KVCacheBlock]) -> None:
         table.extend(blocks)
         if self.emit:
             self.emit(Extended(name, ids_of(blocks)))
 
-    def _cache_blocks(self, request: Request, table: list[KVCacheBlock]) -> None:
-        cached, full = self.num_cached_block.get(request.name, 0), len(request.block_hashes)
+    def _cache_blocks(self, request: Request, table: list[KVCacheBlock], num_tokens: int) -> None:
+        cached = self.num_cached_block[request.name]
+        full = min(num_tokens // self.behaviour.block_size, len(request.block_hashes))
         if full > cached:
             self.block_pool.cache_full_blocks(table, request.block_hashes, cached, full)
             self.num_cached_block[request.name] = full

@@ -13,7 +13,7 @@ from kvnb.errors import RequestError, ResetRefused, UnknownName, counted, named,
 from kvnb.manager.behaviour import Behaviour
 from kvnb.manager.events import Ended, Looked, ManagerEvent, RequestIs, Tokens
 from kvnb.manager.kv_cache_manager import Allocation, Emit, KVCacheManager
-from kvnb.manager.request import Request, get_request_block_hasher
+from kvnb.manager.request import Lora, Request, get_request_block_hasher
 
 Apply = Callable[[], None]
 """A plan that fits: calling it makes the change and cannot be refused any more."""
@@ -45,28 +45,68 @@ class Scheduler:
 
     # --- the commands --------------------------------------------------------------------------------------
 
-    def admit(self, name: str, tokens: Sequence[int]) -> Apply:
-        """Look the prompt up, share what is cached, allocate the rest. Raises RequestError, OutOfBlocks, NeverFits."""
+    def admit(
+        self,
+        name: str,
+        tokens: Sequence[int],
+        salt: str | None = None,
+        lora: Lora | None = None,
+        chunk: int | None = None,
+    ) -> Apply:
+        """Look the prompt up, share what is cached, allocate the rest, or ``chunk`` tokens of it.
+
+        Raises RequestError, OutOfBlocks, NeverFits.
+        """
         if name in self.requests:
             raise RequestError(self._taken(self.requests[name]))
         if not tokens:
             raise RequestError(f"{named(name)} has an empty prompt: give at least one token")
-        return self._plan_start(Request(name, tokens, self._hasher))
+        return self._plan_start(Request(name, tokens, self._hasher, salt, lora), chunk)
 
-    def resume(self, name: str) -> Apply:
+    def resume(self, name: str, chunk: int | None = None) -> Apply:
         """Admit a preempted request again: the lookup covers its prompt and what it generated."""
         request = self.find(name)
         if request.status != "preempted":
             raise RequestError(f"{named(name)} is running: only a preempted request is resumed without a text")
-        return self._plan_start(request)
+        return self._plan_start(request, chunk)
 
-    def append(self, name: str, tokens: Sequence[int]) -> Apply:
-        """Give a running request more tokens. Raises UnknownName, RequestError, OutOfBlocks, NeverFits."""
+    def prefill(self, name: str, n: int) -> Apply:
+        """Schedule the next ``n`` tokens of a prompt that was admitted in chunks. Raises as ``append``."""
+        request = self._running(name, "be prefilled")
+        left = request.num_tokens - request.num_computed_tokens
+        if left == 0 or request.drafts:
+            raise RequestError(f"{named(name)} has no prompt left to prefill: all its tokens are scheduled")
+        if not 1 <= n <= left:
+            raise RequestError(f"{named(name)} has {counted(left, 'token')} left to prefill: give 1 to {left}, not {n}")
+        plan = self.kv_cache_manager.plan_next(request, request.num_computed_tokens + n)
+        return partial(self._prefill, request, n, plan)
+
+    def append(self, name: str, tokens: Sequence[int], drafts: Sequence[int] = ()) -> Apply:
+        """Give a running request more tokens, and slots for drafts. Raises UnknownName, RequestError, OutOfBlocks, NeverFits."""
         request = self._running(name, "be appended to")
+        if request.drafts:
+            raise RequestError(f"{named(name)} has drafts pending: accept 0 to {len(request.drafts)} of them first")
+        if request.num_computed_tokens < request.num_tokens:
+            left = request.num_tokens - request.num_computed_tokens
+            raise RequestError(f"{named(name)} has {counted(left, 'token')} of its prompt unscheduled: prefill it first")
         if not tokens:
             raise RequestError(f"nothing to append to {named(name)}: give at least one token")
-        allocation = self.kv_cache_manager.plan(request, request.num_tokens + len(tokens))
-        return partial(self._append, request, tokens, allocation)
+        plan = self.kv_cache_manager.plan_next(request, request.num_tokens + len(tokens), len(drafts))
+        return partial(self._append, request, tokens, drafts, plan)
+
+    def accept(self, name: str, k: int) -> Apply:
+        """Make the first ``k`` drafts tokens of the request and drop the others; no block moves, none is hashed.
+
+        Raises UnknownName or RequestError.
+        """
+        request = self._running(name, "accept drafts")
+        if not request.drafts:
+            raise RequestError(f"{named(name)} has no drafts: append a text with --draft first")
+        if not 0 <= k <= len(request.drafts):
+            raise RequestError(
+                f"{named(name)} has {counted(len(request.drafts), 'draft')}: accept 0 to {len(request.drafts)}, not {k}"
+            )
+        return partial(self._accept, request, k)
 
     def release(self, names: Sequence[str]) -> Apply:
         """End requests, in that order. Raises UnknownName or RequestError before any of them ends."""
@@ -106,21 +146,33 @@ class Scheduler:
 
     # --- applying a plan -----------------------------------------------------------------------------------
 
-    def _start(self, request: Request, allocation: Allocation) -> None:
-        hits = len(allocation.hits) * self.kv_cache_manager.behaviour.block_size
+    def _start(self, request: Request, hits: int, plan: Allocation) -> None:
         resumed = request.num_preemptions > 0
         request.status = "running"
         self.requests[request.name] = request
         self._emit(RequestIs(request.name, "running"))
-        self._emit(Tokens(request.name, request.num_tokens))
+        self._schedule(request, plan.num_tokens_to_cache)
         if self.kv_cache_manager.behaviour.prefix_caching:
             self._emit(Looked(request.name, request.num_tokens, hits, resumed))
-        self.kv_cache_manager.allocate_slots(request, allocation)
+        self.kv_cache_manager.allocate_slots(request, plan)
 
-    def _append(self, request: Request, tokens: Sequence[int], allocation: Allocation) -> None:
+    def _prefill(self, request: Request, n: int, plan: Allocation) -> None:
+        self._schedule(request, request.num_computed_tokens + n)
+        self.kv_cache_manager.allocate_slots(request, plan)
+
+    def _append(self, request: Request, tokens: Sequence[int], drafts: Sequence[int], plan: Allocation) -> None:
         request.append(tokens)
-        self._emit(Tokens(request.name, request.num_tokens))
-        self.kv_cache_manager.allocate_slots(request, allocation)
+        self._schedule(request, request.num_tokens, drafts)
+        self.kv_cache_manager.allocate_slots(request, plan)
+
+    def _accept(self, request: Request, k: int) -> None:
+        request.append(request.drafts[:k])
+        self._schedule(request, request.num_tokens)
+
+    def _schedule(self, request: Request, num_computed_tokens: int, drafts: Sequence[int] = ()) -> None:
+        request.num_computed_tokens = num_computed_tokens
+        request.drafts = tuple(drafts)
+        self._emit(Tokens(request.name, request.num_tokens, num_computed_tokens, len(drafts)))
 
     def _release(self, requests: Sequence[Request]) -> None:
         for request in requests:
@@ -132,6 +184,8 @@ class Scheduler:
     def _preempt(self, request: Request) -> None:
         self.kv_cache_manager.free(request)
         request.status = "preempted"
+        request.num_computed_tokens = 0
+        request.drafts = ()
         request.num_preemptions += 1
         self._emit(RequestIs(request.name, "preempted"))
 
@@ -141,10 +195,12 @@ class Scheduler:
 
     # --- helpers -------------------------------------------------------------------------------------------
 
-    def _plan_start(self, request: Request) -> Apply:
-        hits = self.kv_cache_manager.get_computed_blocks(request)
-        allocation = self.kv_cache_manager.plan(request, request.num_tokens, hits)
-        return partial(self._start, request, allocation)
+    def _plan_start(self, request: Request, chunk: int | None) -> Apply:
+        if chunk is not None and chunk < 1:
+            raise RequestError(f"a chunk of {chunk} tokens makes no progress: give 1 or more")
+        computed = self.kv_cache_manager.get_computed_blocks(request)
+        plan = self.kv_cache_manager.plan_first(request, computed, chunk or request.num_tokens)
+        return partial(self._start, request, len(computed) * self.kv_cache_manager.behaviour.block_size, plan)
 
     def _running(self, name: str, purpose: str) -> Request:
         request = self.find(name)

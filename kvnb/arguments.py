@@ -1,0 +1,37 @@
+"""What users hand to a Lab, checked and made canonical.
+
+Must not know: the pool.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kvnb.errors import CommandError
+
+
+def request_name(name: object) -> str:
+    """A name that is a text and not empty. Raises CommandError."""
+    if not isinstance(name, str) or not name:
+        raise CommandError(f"{name!r} is no request name: give a text that is not empty")
+    return name
+
+
+def whole(what: str, value: Any) -> int:
+    """A plain int of any whole number. Raises CommandError, naming ``what``."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise CommandError(f"{what} is {value!r}: give a whole number")
+    return int(value.__index__())
+
+
+def cache_keys(salt: str | None, lora: str | tuple[str, str] | None) -> dict[str, Any]:
+    """What keeps a request's blocks apart, as command arguments; a bare adapter name has the path "". Raises CommandError."""
+    keys: dict[str, Any] = {}
+    if salt is not None:
+        if not isinstance(salt, str) or not salt:
+            raise CommandError(f"the salt is {salt!r}: give a text that is not empty")
+        keys["salt"] = salt
+    if lora is not None:
+        name, path = lora.partition("=")[::2] if isinstance(lora, str) else lora
+        keys["lora"] = [request_name(name), str(path)]
+    return keys
