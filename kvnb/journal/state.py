@@ -71,6 +71,11 @@ class State:
         usable = self.num_blocks - 1
         return 1.0 - len(self.queue) / usable if usable else 0.0
 
+    @property
+    def num_free_cached(self) -> int:
+        """How many blocks of the free queue still carry a hash: cache that is kept until the space is needed."""
+        return sum(self.ref_cnt[block_id] == 0 for ids in self.copies.values() for block_id in ids)
+
     def apply(self, event: Event) -> None:
         """Add one event. Raises KeyError for ``restored``, which the journal resolves itself."""
         _FOLDS[type(event)](self, event)

@@ -98,13 +98,14 @@ def _total(step: Step, kind: type[Tokens]) -> int:
     return sum(event.n for event in step.of(kind))
 
 
-def _ids(step: Step, kind: type[Hit] | type[Took] | type[Dropped] | type[Front] | type[Back]) -> int:
+def _ids(step: Step, kind: type[Hit] | type[Took] | type[Front] | type[Back]) -> int:
     return sum(len(event.ids) for event in step.of(kind))
 
 
 def _given_up(step: Step) -> str:
-    front, back, dropped = _ids(step, Front), _ids(step, Back), _ids(step, Dropped)
-    kept = dropped - front - back
+    front, back = _ids(step, Front), _ids(step, Back)
+    # A block that several of the step's requests held is dropped by each of them.
+    kept = len({block_id for event in step.of(Dropped) for block_id in event.ids}) - front - back
     parts = [f"{front} block(s) to the front"] * bool(front) + [f"{back} to the back"] * bool(back)
     parts += [f"{kept} still in use by others"] * bool(kept)
     return ", ".join(parts) or "it held no block"
