@@ -22,6 +22,14 @@ def _append(session: Session, name: str, pool: str | None = None, **prompt: Any)
     return session.lab(pool).append(name, **_ints(prompt))
 
 
+def _prefill(session: Session, name: str, n: int | None = None, pool: str | None = None) -> StepResult:
+    return session.lab(pool).prefill(name, n)
+
+
+def _accept(session: Session, name: str, k: int, pool: str | None = None) -> StepResult:
+    return session.lab(pool).accept(name, k)
+
+
 def _release(session: Session, names: tuple[str, ...] = (), pool: str | None = None, all: bool = False) -> StepResult:
     return session.lab(pool).release(*names, all=all)
 
@@ -59,8 +67,20 @@ CHANGES = (
             Arg("text", "the prompt: one word, or in quotes", text),
             _TOKENS,
             Arg("file", "a file that holds the prompt", name, option=True, suggest="file"),
+            Arg("salt", "keep its blocks apart from equal tokens under another salt", name, option=True),
+            Arg("lora", "the adapter, which keeps its blocks apart too", name, option=True, metavar="NAME[=PATH]"),
+            Arg("chunk", "only the first N uncached tokens now; prefill schedules the rest", whole, option=True, metavar="N"),
         ),
-        _admit, ("admit r0 ABCDEFGHIJKLMNO", "admit r1 'a text with spaces'", "admit r2 --tokens 1,2,3"),
+        _admit,
+        ("admit r0 ABCDEFGHIJKLMNO", "admit r1 'a text with spaces'", "admit r2 --tokens 1,2,3", "admit r3 ABCDEFGH --chunk 4"),
+    ),
+    Verb(
+        "prefill", "changes", "schedule the next N tokens of a prompt that was admitted in chunks",
+        (
+            Arg("name", "the request", name, required=True, suggest="running"),
+            Arg("n", "how many; by default all that is left", whole),
+        ),
+        _prefill, ("prefill r3 2", "prefill r3"),
     ),
     Verb(
         "append", "changes", "give a running request more tokens, as decoding does",
@@ -68,8 +88,17 @@ CHANGES = (
             Arg("name", "the request", name, required=True, suggest="running"),
             Arg("text", "what comes next", text),
             _TOKENS,
+            Arg("draft", "tokens that may be rejected: they get slots and no hash", text, option=True, metavar="TEXT"),
         ),
-        _append, ("append r0 P", "append r0 --tokens 80"),
+        _append, ("append r0 P", "append r0 --tokens 80", "append r1 Q --draft RST"),
+    ),
+    Verb(
+        "accept", "changes", "make the first K drafts tokens of the request and drop the others",
+        (
+            Arg("name", "the request", name, required=True, suggest="running"),
+            Arg("k", "how many", whole, required=True),
+        ),
+        _accept, ("accept r1 2",),
     ),
     Verb(
         "release", "changes", "end requests: their blocks go back to the free queue, last block first",

@@ -14,7 +14,7 @@ from kvnb.journal import Journal, State, Step
 from kvnb.journal.events import Restored
 from kvnb.journal.replay import Verdict
 from kvnb.manager import Behaviour
-from kvnb.manager.events import Looked, Tokens
+from kvnb.manager.events import Extended, Looked, Nulled, Tokens
 from kvnb.views.words import count, listed, plain, queue_ends, short, shortened
 
 # --- one step ------------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ def details(step: Step) -> list[str]:
         lines += [f"  evict: block {block_id} loses its hash" for block_id in event.ids[:64]]
         if len(event.ids) > 64:
             lines.append(f"  evict: and {count(len(event.ids) - 64, 'block')} more")
-    if step.command.verb == "append":
+    if step.command.verb in ("append", "prefill"):
         for event in step.of(Hashed):
             lines += [f"  block {block_id} is full: it gets a hash" for block_id in event.ids[:64]]
     return lines
@@ -51,11 +51,26 @@ def details(step: Step) -> list[str]:
 def _admit(step: Step) -> str:
     tokens, hits, new = _total(step, Tokens), _ids(step, Hit), _ids(step, Took)
     verb = " resumes" if any(event.preempted for event in step.of(Looked)) else ""
-    return f"{_name(step)}{verb}: {tokens} tokens, {hits} block(s) from cache, {new} new"
+    return f"{_name(step)}{verb}: {tokens} tokens, {hits} block(s) from cache, {new} new{_more(step)}"
 
 
 def _append(step: Step) -> str:
-    return f"{_name(step)}: {_total(step, Tokens)} tokens, {_ids(step, Took)} new"
+    return f"{_name(step)}: {_total(step, Tokens)} tokens, {_ids(step, Took)} new{_more(step)}"
+
+
+def _accept(step: Step) -> str:
+    return f"{_name(step)}: {_total(step, Tokens)} tokens, {step.command.args['k']} of its drafts accepted"
+
+
+def _more(step: Step) -> str:
+    """What is said only where it is not as usual: a window, a chunk, drafts."""
+    left = sum(event.n for event in step.of(Nulled))
+    unseen = sum(event.ids.count(0) for event in step.of(Extended))
+    parts = [f", {unseen} before the window"] * bool(unseen) + [f", {left} left the window"] * bool(left)
+    for event in step.of(Tokens):
+        parts += [f", {event.scheduled} tokens scheduled"] * (event.scheduled < event.n)
+        parts += [f", slots for {count(event.draft, 'draft')}"] * bool(event.draft)
+    return "".join(parts)
 
 
 def _release(step: Step) -> str:
@@ -85,7 +100,7 @@ def _undo(step: Step) -> str:
 
 
 _SENTENCES: dict[str, Callable[[Step], str]] = {
-    "admit": _admit, "append": _append, "release": _release, "preempt": _preempt,
+    "admit": _admit, "prefill": _append, "append": _append, "accept": _accept, "release": _release, "preempt": _preempt,
     "evict": _evict, "reset": _reset, "undo": _undo,
 }  # fmt: skip
 
@@ -150,6 +165,8 @@ def size_text(behaviour: Behaviour) -> str:
     own += [f"free to {behaviour.free_to}"] * (behaviour.free_to != "front-back")
     own += [f"free order {behaviour.free_order}"] * (behaviour.free_order != "reverse")
     own += ["full hit"] * behaviour.full_hit
+    own += [f"a window of {count(behaviour.sliding_window or 0, 'token')}"] * bool(behaviour.sliding_window)
+    own += [behaviour.hash] * (behaviour.hash != "sha256")
     return ", ".join([f"{count(behaviour.num_blocks, 'block')} of {count(behaviour.block_size, 'token')}", *own])
 
 
@@ -204,15 +221,22 @@ def request_text(state: State, name: str, block_size: int) -> str:
         raise UnknownName(f"no request {named(name)}: {nearest(name, state.requests)}")
     request = state.requests[name]
     lines = [f"{short(name)}: {request.num_tokens} tokens, {request.state}, {request.hits} from cache"]
-    for place, block_id in enumerate(request.table[:64]):
-        last = min((place + 1) * block_size, request.num_tokens)
-        others = [owner for owner in state.owners[block_id] if owner != name]
-        shared = f", shared with {listed(others)}" if others else ""
-        key = state.keys[block_id]
-        lines.append(f"  tokens {place * block_size}-{last - 1}: block {block_id}, {'hash ' + key if key else 'no hash'}{shared}")
+    lines += [_entry(state, name, place, block_size) for place in range(min(len(request.table), 64))]
     if len(request.table) > 64:
         lines.append(f"  ... ({len(request.table) - 64:,} more blocks)")
     return "\n".join(lines)
+
+
+def _entry(state: State, name: str, place: int, block_size: int) -> str:
+    request = state.requests[name]
+    block_id = request.table[place]
+    tokens = f"  tokens {place * block_size}-{min((place + 1) * block_size, request.num_scheduled + request.num_drafts) - 1}"
+    if block_id == 0:
+        return f"{tokens}: block 0, no memory: they left the window"
+    others = [owner for owner in state.owners[block_id] if owner != name]
+    shared = f", shared with {listed(others)}" if others else ""
+    key = state.keys[block_id]
+    return f"{tokens}: block {block_id}, {'hash ' + key if key else 'no hash'}{shared}"
 
 
 def check_text(equations: Iterable[Equation]) -> str:
