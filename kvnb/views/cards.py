@@ -53,7 +53,7 @@ def _evictions(step: Step) -> Iterator[str]:
             continue
         ids = listed(shortened(event.ids), str, 65)
         says = f"evict: block {ids} loses its hash" if len(event.ids) == 1 else f"evict: blocks {ids} lose their hash"
-        pin = span("display:inline-block;width:16px;text-align:left;margin:5px 0 0 5px", CROSS)
+        pin = span("display:inline-block;width:16px;text-align:center;margin:5px 0 0 5px", CROSS)
         yield div("margin-top:4px", pin, safe(says))
 
 
@@ -120,14 +120,20 @@ def _after(last: Step | None) -> str:
 
 def _figures(state: State) -> str:
     counters, usable = state.counters, state.num_blocks - 1
-    share = f"{100 * counters.hits / counters.queries:.0f} %" if counters.queries else "no lookup yet"
     figures = [
         (f"{usable - len(state.queue):,} / {usable:,}", "used", f"usage {state.usage:.2f}"),
-        (f"{state.num_cached:,}", "cached", f"{count(len(state.copies), 'hash').replace('hashs', 'hashes')} in the map"),
-        (f"{counters.hits:,} of {counters.queries:,}", "tokens hit", share),
+        (f"{state.num_cached:,}", "cached", f"{count(len(state.copies), 'hash', 'hashes')} in the map"),
+        (f"{counters.hits:,} of {counters.queries:,}", "tokens hit", _share(counters.hits, counters.queries)),
         (f"{counters.evicted_blocks:,}", "evicted", "so far"),
     ]
     return div("display:flex;flex-wrap:wrap;gap:2px 40px;margin-top:6px", " ".join(_figure(*figure) for figure in figures))
+
+
+def _share(part: int, whole: int) -> str:
+    if not whole:
+        return "no lookup yet"
+    percent = 100 * part / whole
+    return f"{percent:.1f} %" if 0 < percent < 9.95 else f"{percent:.0f} %"
 
 
 def _figure(number: str, word: str, below: str) -> str:

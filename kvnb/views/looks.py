@@ -6,6 +6,7 @@ Must not know: the live pool, IPython.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from kvnb.core.invariants import Equation
@@ -14,10 +15,10 @@ from kvnb.views import bars, text
 from kvnb.views.cards import queue_row, request_rows
 from kvnb.views.markup import QUIET, SMALL, TO, card, chip, div, element, foot, quiet, safe, table
 from kvnb.views.theme import LOST, painter
-from kvnb.views.tiles import Brush, strip, width
-from kvnb.views.words import listed, short
+from kvnb.views.tiles import Brush, alone
+from kvnb.views.words import count, listed, short
 
-_MANY = 64
+_MANY = 32
 
 
 def queue_html(state: State) -> str:
@@ -32,30 +33,34 @@ def tables_html(journal: Journal, state: State) -> str:
 
 def map_html(state: State) -> str:
     """The prefix cache: each hash and the blocks that carry it, the one that a lookup gives first."""
-    entries = list(state.copies.items())
-    shown = entries if len(entries) <= _MANY else [*entries[: _MANY // 2], *entries[-_MANY // 2 :]]
-    cells = [_entry(state, key, list(ids)) for key, ids in shown]
-    if len(entries) > _MANY:
-        cells.insert(_MANY // 2, div(f"line-height:30px;{QUIET}", f"… {len(entries) - _MANY:,} more hashes …"))
+    hidden = len(state.copies) - _MANY
+    head = islice(state.copies, _MANY if hidden <= 0 else _MANY // 2)
+    cells = [_entry(state, key) for key in head]
+    if hidden > 0:
+        tail = list(islice(reversed(state.copies), _MANY // 2))
+        cells += [
+            div(f"line-height:30px;{QUIET}", f"… {hidden:,} more hashes …"),
+            *(_entry(state, key) for key in reversed(tail)),
+        ]
     grid = div("display:flex;flex-wrap:wrap;gap:8px 28px;margin-top:8px", " ".join(cells))
-    return card(quiet(f"{len(entries):,} hashes, {state.num_cached:,} blocks carry one"), grid)
+    says = f"{count(len(state.copies), 'hash', 'hashes')}, carried by {count(state.num_cached, 'block')}"
+    return card(quiet(says), grid)
 
 
-def _entry(state: State, key: str, ids: Sequence[int]) -> str:
-    cells = [Brush().tile(state, block_id) for block_id in ids[:4]]
-    more = f" … {len(ids) - 4:,} more" if len(ids) > 4 else ""
+def _entry(state: State, key: str) -> str:
+    ids = state.copies[key]
+    tiles = [alone(Brush().tile(state, block_id), state.num_blocks) for block_id in islice(ids, 4)]
+    more = f", {len(ids) - 4:,} not shown" if len(ids) > 4 else ""
     copies = f"<br>{len(ids):,} copies{more}" if len(ids) > 1 else ""
-    wide = width(state.num_blocks)
-    tiles = div(f"flex:0 0 {len(cells) * (wide + 6) - 6}px;display:flex", strip(cells, state.num_blocks))
     style = f"{SMALL};line-height:{15 if copies else 30}px;white-space:nowrap"
     says = element("span", style, element("span", "font-family:monospace", safe(key)), copies)
-    return div("display:flex;gap:8px", tiles, " ", says)
+    return div("display:flex;gap:8px", " ".join(tiles), " ", says)
 
 
 def block_html(state: State, block_id: int) -> str:
     """All that is known of one block. Raises UnknownName when there is none of that id."""
     says = text.block_text(state, block_id)
-    tile = div(f"flex:0 0 {width(state.num_blocks)}px;display:flex", strip([Brush().tile(state, block_id)], state.num_blocks))
+    tile = alone(Brush().tile(state, block_id), state.num_blocks)
     head, rest = says.split(": ", 1)
     return card(div("display:flex;gap:12px", tile, " ", div("line-height:30px", f"<b>{safe(head)}</b>: {safe(rest)}")))
 
@@ -83,7 +88,7 @@ def _places(journal: Journal, state: State, name: str, brush: Brush) -> Iterator
         hashed = element("span", "font-family:monospace", safe(key)) if key else quiet("no hash")
         content = element("span", "font-family:monospace;white-space:pre", _written(tokens[place * size : last + 1]))
         places = f"{place * size:,}{TO}{last:,}" if last > place * size else f"{last:,}"
-        yield places, content, strip([brush.tile(state, block_id)], state.num_blocks), hashed, shared
+        yield places, content, alone(brush.tile(state, block_id), state.num_blocks), hashed, shared
 
 
 def _written(tokens: Sequence[str | int]) -> str:

@@ -69,9 +69,11 @@ def row(label: str, below: str, *content: str) -> str:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of markup, read from the left."""
-    cell = f"text-align:left;padding:3px 18px 3px 0;border-bottom:1px solid {LINE};vertical-align:middle"
+    cell, line = "text-align:left;padding:3px 18px 3px 0", f"border-bottom:1px solid {LINE}"
     head = "".join(element("th", f"{cell};font-size:11px", safe(name)) for name in heads)
-    body = "".join(f"<tr>{''.join(element('td', cell, value) for value in values)}</tr>" for values in rows)
+    body = "".join(element("tr", line, *(element("td", cell, value) for value in values)) for values in rows)
     return element(
-        "table", "margin:0;border-collapse:collapse;font-size:13px", f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        "table",
+        "margin:0;border-collapse:collapse;font-size:13px",
+        f"<thead>{element('tr', line, head)}</thead><tbody>{body}</tbody>",
     )

@@ -85,7 +85,7 @@ def _preempt(step: Step) -> str:
 def _evict(step: Step) -> str:
     dropped = [block_id for event in step.of(Unhashed) for block_id in event.ids]
     without = len(set(step.command.args["ids"])) - len(dropped)
-    return f"evict: {count(len(dropped), 'hash').replace('hashs', 'hashes')} dropped" + (
+    return f"evict: {count(len(dropped), 'hash', 'hashes')} dropped" + (
         f", {count(without, 'block')} had none" if without else ""
     )
 

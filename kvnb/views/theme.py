@@ -61,22 +61,33 @@ FAINT = "rgba(128,128,128,.18)"
 Painter = Callable[[str], Paint]
 """From a request's name to its colour."""
 
-_LESSON = 256
+_READ = 2000
 
 
 def painter(journal: Journal | None) -> Painter:
-    """Colours for the requests of a journal: in the order of their first admission, so that a lesson's differ.
+    """Colours for the requests of a journal, handed out in the order of their first admission.
 
-    Only the first steps of a journal are read for that; a request that comes later in a long one has a colour by
-    the sum of its name. Either way it is the same in every picture. Without a journal every request is grey.
+    A request gets the colour that has been unused for longest, and keeps it, so that it is the same in every
+    picture. Only the first steps of a journal are read for that: a request that comes later in a long one has a
+    colour by the sum of its name. Without a journal every request is grey.
     """
     if journal is None:
         return lambda name: OWNED
-    order: dict[str, int] = {}
-    for step in islice(journal.steps, _LESSON):
-        if step.command.verb == "admit":
-            order.setdefault(step.command.args["name"], len(order))
-    return lambda name: REQUESTS[order.get(name, _sum(name)) % len(REQUESTS)]
+    colours = _handed_out(journal)
+    return lambda name: colours.get(name) or REQUESTS[_sum(name) % len(REQUESTS)]
+
+
+def _handed_out(journal: Journal) -> dict[str, Paint]:
+    colours: dict[str, Paint] = {}
+    waiting = list(REQUESTS)
+    for step in islice(journal.steps, _READ):
+        verb, args = step.command
+        if verb == "admit" and args["name"] not in colours:
+            colours[args["name"]] = waiting.pop(0) if waiting else REQUESTS[len(colours) % len(REQUESTS)]
+        for name in args["names"] if verb == "release" else ():
+            if colours.get(name) not in (None, *waiting):
+                waiting.append(colours[name])
+    return colours
 
 
 @lru_cache(maxsize=4096)

@@ -38,12 +38,11 @@ def marks_of(step: Step | None) -> Marks:
     """The marks of a step; none for the new pool."""
     if step is None:
         return NO_MARKS
-    hit, lost = _ids(step, Hit), _ids(step, Unhashed)
-    return Marks(hit, lost, _ids(step, Front) | _ids(step, Back))
+    return Marks(_ids(step, Hit), _ids(step, Unhashed), _ids(step, Front, Back))
 
 
-def _ids(step: Step, kind: type[Hit] | type[Unhashed] | type[Front] | type[Back]) -> frozenset[int]:
-    return frozenset(block_id for event in step.of(kind) for block_id in event.ids)
+def _ids(step: Step, *kinds: type[Hit] | type[Unhashed] | type[Front] | type[Back]) -> frozenset[int]:
+    return frozenset().union(*(event.ids for kind in kinds for event in step.of(kind)))
 
 
 class Brush(NamedTuple):
@@ -86,14 +85,12 @@ def _line(hashed: bool) -> str:
     return "solid" if hashed else "dashed"
 
 
-CORNER = element(
-    "i", "float:right;margin:3px 3px 0 -10px;border-top:7px solid;border-left:7px solid transparent;font-size:0", "*"
-)
+CORNER = element("i", "float:right;margin:3px 3px 0 -9px;border-top:6px solid;border-left:6px solid transparent;font-size:0", "*")
 """A triangle made of two borders, so that it is printed too, in the ink of its tile; its text is for where styles are lost."""
 
 
 def _ear(ink: str, fill: str) -> str:
-    return f"linear-gradient(225deg,{fill} 4px,{ink} 4px,{ink} 8px,{fill} 9px)"
+    return f"linear-gradient(225deg,{fill} 4.5px,{ink} 4.5px,{ink} 8px,{fill} 8.5px)"
 
 
 def _band(text: str, paint: Paint) -> str:
@@ -117,12 +114,22 @@ CROSS = element("i", f"{_PIN};width:14px;font-size:12px;line-height:14px", "✕"
 def strip(cells: Iterable[str], num_blocks: int) -> str:
     """Tiles side by side, wrapped; wide enough for the longest number of the pool."""
     columns = f"display:grid;grid-template-columns:repeat(auto-fill,{width(num_blocks)}px);grid-auto-rows:{SIDE}px;gap:{GAP}px"
-    return div(f"flex:1;min-width:0;{columns};text-align:center;font-size:12px;line-height:29px", " ".join(cells))
+    return div(f"flex:1;min-width:0;{columns};text-align:center;{_size(num_blocks)};line-height:29px", " ".join(cells))
+
+
+def alone(tile: str, num_blocks: int) -> str:
+    """One tile, apart from a strip."""
+    box = f"display:grid;flex:none;width:{width(num_blocks)}px;height:{SIDE}px"
+    return div(f"{box};text-align:center;{_size(num_blocks)};line-height:29px", tile)
 
 
 def width(num_blocks: int) -> int:
     """The width of a tile in a pool of so many blocks."""
     return max(SIDE, 8 * len(str(num_blocks - 1)) + 6)
+
+
+def _size(num_blocks: int) -> str:
+    return "font-size:12px" if num_blocks <= 100 else SMALL
 
 
 def note(num_blocks: int, wide: int, first: str, second: str = "") -> str:

@@ -30,9 +30,9 @@ def listed(names: Sequence[str], write: Callable[[str], str] = short, most: int 
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def count(n: int, what: str) -> str:
-    """``1 block``, ``2 blocks``, ``1,000 blocks``."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+def count(n: int, what: str, several: str = "") -> str:
+    """``1 block``, ``2 blocks``, ``1,000 blocks``; ``several`` is the plural where it is not regular."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {several or what + 's'}"
 
 
 def shortened(ids: Sequence[int]) -> list[str]:
