@@ -125,7 +125,7 @@ MANAGES = (
                 option=True, suggest=tuple(FREE_RULES), metavar="RULE",
             ),
             Arg("free_order", "reverse (vLLM) or forward", name, option=True, suggest=FREE_ORDERS, metavar="ORDER"),
-            Arg("full_hit", "a lookup may hit the whole prompt; vLLM recomputes the last token", option=True),
+            Arg("full_hit", "a lookup may hit the whole prompt", option=True),
             Arg("sliding_window", "tokens a layer looks back, 2 or more", whole, option=True, metavar="W"),
             Arg("hash", "the hash function", name, option=True, suggest=tuple(HASH_FUNCTIONS), metavar="FUNCTION"),
             Arg("tokenizer", "chars, bytes or the path of a tokenizer.json", name, option=True, suggest="file"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from vllm_core import VllmCore
 
 from kvnb.manager import Behaviour
@@ -20,6 +21,7 @@ class Judge:
         self.request_class = core["vllm.v1.request"].Request
         self.status = core["vllm.v1.request"].RequestStatus
         self.adapter = core["vllm.lora.request"].LoRARequest
+        self.batch_class = core["vllm.distributed.kv_events"].KVEventBatch
         self.sampling = core["vllm.sampling_params"].SamplingParams
         self.hash_function = getattr(core["vllm.utils.hashing"], behaviour.hash)
         self.utils.NONE_HASH = bytes.fromhex(behaviour.none_hash)
@@ -27,7 +29,8 @@ class Judge:
         self.manager = self._manager(core, behaviour)
         self.pool = self.manager.block_pool
         self.requests: dict[str, Any] = {}
-        self.hits = 0
+        self.totals = [0, 0, 0, 0]
+        self.adapters: dict[tuple[str, str], int] = {}
 
     def _manager(self, core: VllmCore, behaviour: Behaviour) -> Any:
         interface = core["vllm.v1.kv_cache_interface"]
@@ -56,11 +59,15 @@ class Judge:
         lora: tuple[str, str] | None = None,
         chunk: int | None = None,
     ) -> bool:
-        adapter = self.adapter(lora[0], 1, lora[1]) if lora else None
+        number = self.adapters.get(lora, len(self.adapters) + 1) if lora else 0
+        adapter = self.adapter(lora[0], number, lora[1]) if lora else None
         request = self.request_class(
             name, list(tokens), self.sampling(), None, lora_request=adapter, cache_salt=salt, block_hasher=self.hasher
         )
-        return self._start(request, chunk)
+        done = self._start(request, chunk)
+        if done and lora:
+            self.adapters[lora] = number
+        return done
 
     def resume(self, name: str, chunk: int | None = None) -> bool:
         return self._start(self.requests[name], chunk)
@@ -117,7 +124,6 @@ class Judge:
         request.status = self.status.RUNNING
         request.num_computed_tokens = hits + new
         self.requests[request.request_id] = request
-        self.hits += hits
         return True
 
     def _cap_admission(self, chunk: int, num_tokens: int) -> None:
@@ -130,20 +136,30 @@ class Judge:
 
     def state(self) -> dict[str, Any]:
         blocks = self.pool.blocks
+        hashes = [self._hash(block) for block in blocks]
         return {
             "queue": [block.block_id for block in self.pool.free_block_queue.get_all_free_blocks()],
             "ref_cnt": [block.ref_cnt for block in blocks[1:]],
-            "hashes": [self._hash(block) for block in blocks],
+            "hashes": hashes,
+            "found": {h: self.pool.get_cached_block(h, [0])[0].block_id for h in hashes if h is not None},
             "tables": {name: self.table(name) for name in self.requests},
             "usage": self.pool.get_usage(),
+            "stats": self._stats(),
         }
 
     def table(self, name: str) -> list[int]:
         return list(self.manager.get_block_ids(name)[0])
 
-    def first_copy(self, block_hash: bytes) -> int | None:
-        found = self.pool.get_cached_block(block_hash, [0])
-        return found[0].block_id if found else None
+    def take_events(self) -> bytes:
+        """vLLM's events since the last call, as the payload of one message."""
+        batch = self.batch_class(ts=1.5, events=self.manager.take_events(), data_parallel_rank=0)
+        return msgspec.msgpack.encode(batch)
+
+    def _stats(self) -> tuple[int, ...]:
+        new = self.manager.make_prefix_cache_stats()
+        for place, value in enumerate((new.queries, new.hits, new.preempted_queries, new.preempted_hits)):
+            self.totals[place] += value
+        return tuple(self.totals)
 
     def _hash(self, block: Any) -> bytes | None:
         return None if block.block_hash is None else bytes(self.utils.get_block_hash(block.block_hash))
