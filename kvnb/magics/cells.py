@@ -45,6 +45,10 @@ class CellRecorder:
         self.ip.events.register("pre_run_cell", self._begin)
         self.ip.events.register("post_run_cell", self._end)
         self.session.on_start.append(self._started)
+        # The cell that loads the extension began before anyone listened; IPython holds its result while it runs.
+        running = self.ip.displayhook.exec_result
+        if running is not None:
+            self._begin(running.info)
 
     def unregister(self) -> None:
         """Stop listening."""

@@ -11,16 +11,18 @@ _CALLS = ("run_line_magic", "run_cell_magic")
 
 
 class BareMagic(ast.NodeTransformer):
-    """Wraps a statement that is only a ``kvpool`` magic in ``if True:``, which has no value to show.
+    """Makes of a statement that is only a ``kvpool`` magic the test of an ``if``, which has no value to show.
 
     ``x = %kvpool ...`` is an assignment and stays as it is. Registered in ``ip.ast_transformers``.
     """
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """Wrap ``node`` when it is a bare call of the magic."""
+        """``if (call,): pass`` when ``node`` is a bare call of the magic."""
         if not _is_kvpool(node.value):
             return node
-        return ast.copy_location(ast.If(test=ast.Constant(True), body=[node], orelse=[]), node)
+        # A tuple around the result, which need not have a truth value; IPython would show an expression in a body.
+        test = ast.Tuple(elts=[node.value], ctx=ast.Load())
+        return ast.copy_location(ast.If(test=test, body=[ast.Pass()], orelse=[]), node)
 
 
 def _is_kvpool(value: ast.expr) -> bool:

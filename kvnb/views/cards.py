@@ -85,7 +85,7 @@ def _ringed(marks: Marks) -> str:
 
 def queue_row(state: State, brush: Brush) -> str:
     """The free queue, front first."""
-    return row("free queue", "◥ = cached", strip(queue_cells(state, brush), state.num_blocks))
+    return row("free queue", f"◥{element('i', 'font-size:0', '*')} = cached", strip(queue_cells(state, brush), state.num_blocks))
 
 
 # --- a state -------------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def _blocks(state: State, brush: Brush) -> str:
 def request_rows(state: State, brush: Brush) -> list[str]:
     """A row a request; of very many the first and the last."""
     names = list(state.requests)
-    most = 32 if len(names) <= 4 else 16
+    most = 32 if len(names) <= 4 else 12
     hidden = len(names) - _REQUESTS
     shown: Sequence[str] = names if hidden <= 0 else [*names[: _REQUESTS - 4], *names[-4:]]
     rows = [_request_row(state, name, brush, most) for name in shown]

@@ -90,7 +90,7 @@ CORNER = element("i", "float:right;margin:3px 3px 0 -9px;border-top:6px solid;bo
 
 
 def _ear(ink: str, fill: str) -> str:
-    return f"linear-gradient(225deg,{fill} 4.5px,{ink} 4.5px,{ink} 8px,{fill} 8.5px)"
+    return f"linear-gradient(225deg,{fill} 4px,{ink} 5px,{ink} 8px,{fill} 9px)"
 
 
 def _band(text: str, paint: Paint) -> str:
@@ -119,7 +119,7 @@ def strip(cells: Iterable[str], num_blocks: int) -> str:
 
 def alone(tile: str, num_blocks: int) -> str:
     """One tile, apart from a strip."""
-    box = f"display:grid;flex:none;width:{width(num_blocks)}px;height:{SIDE}px"
+    box = f"display:grid;flex:none;width:{width(num_blocks)}px;grid-auto-rows:{SIDE}px"
     return div(f"{box};text-align:center;{_size(num_blocks)};line-height:29px", tile)
 
 

@@ -57,6 +57,10 @@ def test_resumed_requests_are_counted_apart() -> None:
     assert (counters.preempted_queries, counters.preempted_hits, counters.preemptions) == (9, 8, 1)
 
 
+def test_without_prefix_caching_no_lookup_is_counted() -> None:
+    assert seed_lab(6, prefix_caching=False).state.counters.queries == 0
+
+
 def test_the_state_at_each_step_is_the_one_that_was_live_then() -> None:
     journal = seed_lab().journal
     for k in range(7):

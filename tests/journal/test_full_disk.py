@@ -88,10 +88,22 @@ def test_a_write_in_small_pieces_is_finished(path: Path, monkeypatch: pytest.Mon
 def test_a_pool_whose_log_cannot_be_begun_is_not_made(path: Path, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", FullDisk(room))
-        with pytest.raises(JournalError, match=r"cannot write .*No space left on device"):
+        with pytest.raises(JournalError, match=r"cannot write .*No space left on device") as caught:
             Lab(5, log=path)
     assert not path.exists()
     Lab(5, log=path).admit("a", "b")
+    assert caught.value.__cause__ is not None, "still held here, and with it all that it points to"
+    assert len(jsonl.read(path).journal) == 1
+
+
+def test_a_log_that_cannot_be_begun_lets_go_of_an_older_journal(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed_lab(2, log=path).close()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", FullDisk(0))
+        with pytest.raises(JournalError) as caught:
+            Lab(5, log=path)
+    Lab(5, log=path).admit("a", "b")
+    assert "No space left on device" in str(caught.value)
     assert len(jsonl.read(path).journal) == 1
 
 

@@ -98,6 +98,14 @@ def test_a_name_that_was_released_may_be_used_again() -> None:
     assert tables(core) == {"a": (1,)}
 
 
+def test_a_name_that_is_used_again_has_its_blocks_hashed_again() -> None:
+    core = engine()
+    do(core, "admit", name="a", text="ABCDEFGH")
+    do(core, "release", names=["a"])
+    do(core, "admit", name="a", text="abcdefgh")
+    assert set(tables(core)["a"]) <= set(cached(core))
+
+
 def refused(core: EngineCore, kind: type[Exception], verb: str, **args: object) -> str:
     """The error line; nothing may have changed."""
     before = (tables(core), queue(core), cached(core))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any, ClassVar
 
 import pytest
@@ -12,7 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from kvnb import Lab
+from kvnb.core.events import Hashed
+from kvnb.core.hashing import short_key
 from kvnb.errors import KvnbError
+from kvnb.results import StepResult
 
 NAMES = ["r0", "r1", "r2", "r3", "r4", "r5"]
 
@@ -116,16 +120,17 @@ class AnyCommands(RuleBasedStateMachine):
         unused = [name for name in NAMES if name not in self.lab.requests]
         return unused[place % len(unused)] if unused and place < len(NAMES) else self.pick(0)
 
-    def run(self, command: Callable[[], object]) -> None:
+    def run(self, command: Callable[[], Any]) -> None:
         before = snapshot(self.lab)
         try:
-            command()
+            result = command()
         except KvnbError as error:
             refused = str(error)
             assert "\n" not in refused
             assert snapshot(self.lab) == before
         else:
             assert self.lab.digest != before[0]
+            self.assert_hits_and_hashes(result, before[1])
             AnyCommands.finished += 1
         AnyCommands.commands += 1
         assert_sound(self.lab)
@@ -140,6 +145,23 @@ class AnyCommands(RuleBasedStateMachine):
             for place, block_id in enumerate(table):
                 tokens = tuple(request.token_ids[: (place + 1) * block_size])
                 assert covers.setdefault(block_id, tokens) == tokens
+
+    def assert_hits_and_hashes(self, result: StepResult, before: dict[str, Any]) -> None:
+        """A lookup hits all that it can, the copy entered first; every block that became full is hashed, once."""
+        verb, name = result.step.command.verb, result.step.command.args.get("name")
+        if verb not in ("admit", "append") or not self.lab.behaviour.prefix_caching:
+            return
+        request, block_size = self.lab._alive().scheduler.requests[name], self.lab.behaviour.block_size
+        known = before["requests"][name][1] // block_size if verb == "append" else 0
+        if verb == "admit":
+            most = (request.num_tokens - (not self.lab.behaviour.full_hit)) // block_size
+            lookup = [short_key(key) for key in request.block_hashes[:most]]
+            hits = tuple(before["copies"][key][0] for key in takewhile(before["copies"].__contains__, lookup))
+            assert result.hit_blocks == hits
+            known = len(hits)
+        full = request.num_tokens // block_size
+        hashed = [block_id for event in result.step.of(Hashed) for block_id in event.ids]
+        assert hashed == list(result.block_table[known:full])
 
     def teardown(self) -> None:
         assert self.lab.verify().holds

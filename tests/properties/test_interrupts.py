@@ -164,8 +164,24 @@ def test_an_interrupted_command_can_be_given_again() -> None:
     assert at_every_bytecode(make, change, judge) > 300
 
 
+def half_looked_at(log: Path | None = None) -> Lab:
+    """The prepared pool, of which some steps are folded already and some are not."""
+    lab = prepared(log)
+    assert lab.state.num_cached == 5
+    lab.release("a")
+    lab.admit("b", "ABCDEFGHI")
+    return lab
+
+
+def half_looked_at_and_undone() -> Lab:
+    """The same, with an undo as the last step."""
+    lab = half_looked_at()
+    lab.undo()
+    return lab
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [prepared, lambda: CHANGES["undo"][1](undoable()).lab], ids=["plain", "after an undo"])
+@pytest.mark.parametrize("make", [prepared, half_looked_at, half_looked_at_and_undone])
 def test_an_interrupted_look_at_the_state_harms_nothing(make: Callable[[], Lab]) -> None:
     right = snapshot(make())
 
