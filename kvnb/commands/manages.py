@@ -133,7 +133,8 @@ MANAGES = (
             Arg("log", "a file that gets every step as it happens", name, option=True, suggest="file", metavar="FILE"),
             _FORCE,
         ),
-        _new, ("new 11", "new 11 --block-size 16 --name big", "new 11 --free-to back", "new 11 --sliding-window 8", "new 11 --log run.jsonl"),
+        _new,
+        ("new 11", "new 11 --block-size 16 --name big", "new 11 --free-to back", "new 11 --sliding-window 8", "new 11 --log run.jsonl"),
     ),
     Verb(
         "save", "manages", "write the journal to a file",

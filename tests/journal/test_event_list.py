@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kvnb.core.events import Back, Cleared, Dropped, Front, Hashed, Hit, Took, Unhashed
 from kvnb.journal.events import KINDS, Restored, from_json, kind_of, to_json
-from kvnb.manager.events import Ended, Extended, Looked, RequestIs, Tokens
+from kvnb.manager.events import Ended, Extended, Looked, Nulled, RequestIs, Tokens
 
 EXAMPLES = {
     "took": Took((1, 2)),
@@ -20,7 +20,8 @@ EXAMPLES = {
     "unhashed": Unhashed((5,), "reuse"),
     "cleared": Cleared(),
     "request": RequestIs("r0", "running"),
-    "tokens": Tokens("r0", 15),
+    "tokens": Tokens("r0", 15, 15, 0),
+    "nulled": Nulled("r0", 0, 2),
     "looked": Looked("r0", 15, 8, False),
     "extended": Extended("r0", (1, 2)),
     "ended": Ended("r0"),
