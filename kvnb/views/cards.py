@@ -85,7 +85,8 @@ def _ringed(marks: Marks) -> str:
 
 def queue_row(state: State, brush: Brush) -> str:
     """The free queue, front first."""
-    return row("free queue", f"◥{element('i', 'font-size:0', '*')} = cached", strip(queue_cells(state, brush), state.num_blocks))
+    key = f"◥{element('i', 'font-size:0;line-height:0', '*')} = cached"
+    return row("free queue", key, strip(queue_cells(state, brush), state.num_blocks))
 
 
 # --- a state -------------------------------------------------------------------------------------------------
