@@ -146,8 +146,8 @@ MISTAKES = [
     (lambda lab: lab.release(5), CommandError, "5 is no request name"),
     (lambda lab: lab.preempt("zzz"), UnknownName, "no request zzz"),
     (lambda lab: lab.evict(0), UnknownName, "block 0 is the null block"),
-    (lambda lab: lab.evict("1"), CommandError, "'1' is no block id"),
-    (lambda lab: lab.evict(1.0), CommandError, "1.0 is no block id"),
+    (lambda lab: lab.evict("1"), CommandError, "the block id is '1': give a whole number"),
+    (lambda lab: lab.evict(1.0), CommandError, "the block id is 1.0: give a whole number"),
     (lambda lab: lab.evict(), RequestError, "nothing to evict"),
     (lambda lab: lab.reset(), KvnbError, "6 blocks still in use: release or preempt r0, r1 first"),
     (lambda lab: lab.block_table("zzz"), UnknownName, "no request zzz"),
@@ -197,7 +197,7 @@ def test_check_shows_seven_equations_the_last_about_the_journal() -> None:
 def test_a_pool_that_was_changed_behind_its_journal_is_noticed() -> None:
     lab = seed_lab(4)
     lab.pool.evict_blocks([1])
-    lab._events.clear()
+    lab._recorder._events.clear()
     assert [equation.says for equation in lab.check() if not equation.holds] == ["journal folded = live pool"]
 
 

@@ -134,7 +134,7 @@ MANAGES = (
             _FORCE,
         ),
         _new,
-        ("new 11", "new 11 --block-size 16 --name big", "new 11 --free-to back", "new 11 --sliding-window 8", "new 11 --log run.jsonl"),
+        ("new 11", "new 11 --block-size 16 --name big", "new 11 --sliding-window 8", "new 11 --log run.jsonl"),
     ),
     Verb(
         "save", "manages", "write the journal to a file",

@@ -21,6 +21,10 @@ def before(verb: str) -> list[str]:
     requests = ["new 40", "admit r0 ABCDEFGHIJKLMNO", "admit r1 ABCDEFGHIJxxxx", "admit r2 ABCDEFGHIJKLyyyyyyyy"]
     if verb == "reset":
         return [*requests, "release --all"]
+    if verb == "prefill":
+        return [*requests, "admit r3 zzzzzzzz --chunk 4"]
+    if verb == "accept":
+        return [*requests, "append r1 Q --draft RST"]
     return [*requests, "save run.jsonl"]
 
 

@@ -38,10 +38,13 @@ def test_a_line_gives_its_verb_these_arguments(line: str, given: dict[str, Any])
     ("line", "says"),
     [
         ("admid r0 ABC", "unknown verb 'admid': did you mean admit?"),
-        ("xyzzy", "unknown verb 'xyzzy': there are new, admit, append, release"),
+        ("xyzzy", "unknown verb 'xyzzy': there are new, admit, prefill, append"),
         ("'' r0", "unknown verb ''"),
         ("new 11 --block-sise 16", "new has no option '--block-sise': did you mean --block-size?"),
-        ("admit r0 -x", "admit has no option '-x': there are --tokens, --file, --pool, --help (a text that begins with - goes"),
+        (
+            "admit r0 -x",
+            "admit has no option '-x': there are --tokens, --file, --salt, --lora, --chunk, --pool, --help (a text that begins",
+        ),
         ("evict -5", "evict has no option '-5'"),
         ("new 11 --name a --name b", "--name is given twice: once is enough"),
         ("release --all --all", "--all is given twice"),

@@ -74,7 +74,7 @@ def test_the_header_says_what_the_file_is(tmp_path: Path) -> None:
 def test_a_step_is_one_line_with_command_events_and_digest(tmp_path: Path) -> None:
     step = rows(saved(tmp_path))[1]
     assert step["command"] == {"verb": "admit", "name": "r0", "text": "ABCDEFGHIJKLMNO"}
-    assert step["events"][:3] == [["request", "r0", "running"], ["tokens", "r0", 15], ["looked", "r0", 15, 0, False]]
+    assert step["events"][:3] == [["request", "r0", "running"], ["tokens", "r0", 15, 15, 0], ["looked", "r0", 15, 0, False]]
     assert (step["step"], len(step["digest"]), "cell" in step) == (1, 64, False)
 
 
@@ -195,6 +195,6 @@ def test_a_forged_step_with_a_right_digest_is_refused_when_it_cannot_be_run(tmp_
     from kvnb.manager.command import Command
 
     lab = Lab(4, block_size=2)
-    lab._journal.steps.append(lab.journal.next_step(Command.from_dict(command), []))
-    jsonl.save(lab._journal, path := tmp_path / "forged.jsonl")
+    lab.journal.steps.append(lab.journal.next_step(Command.from_dict(command), []))
+    jsonl.save(lab.journal, path := tmp_path / "forged.jsonl")
     assert "step 1" in refusal(path)
