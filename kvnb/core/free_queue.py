@@ -37,10 +37,10 @@ class FreeKVCacheBlockQueue:
         block = head.next_free_block
         taken: list[KVCacheBlock] = []
         for _ in range(n):
-            assert block is not None, "the queue ends before its count does"
-            taken.append(block)
-            following = block.next_free_block
-            block.prev_free_block = block.next_free_block = None
+            # The count above says that a block stands here; a broken list fails on the None.
+            taken.append(block)  # type: ignore[arg-type]
+            following = block.next_free_block  # type: ignore[union-attr]
+            block.prev_free_block = block.next_free_block = None  # type: ignore[union-attr]
             block = following
         assert block is not None, "the queue has lost its tail sentinel"
         head.next_free_block, block.prev_free_block = block, head

@@ -35,6 +35,17 @@ class BlockHashToBlockMap:
             return ()
         return tuple(found.values()) if isinstance(found, dict) else (found,)
 
+    def get_longest_prefix(self, block_hashes: Sequence[bytes]) -> list[KVCacheBlock]:
+        """The blocks of ``block_hashes``, from the first up to the first that is not cached."""
+        prefix: list[KVCacheBlock] = []
+        lookup = self._blocks.get
+        for block_hash in block_hashes:
+            found = lookup(block_hash)
+            if found is None:
+                break
+            prefix.append(next(iter(found.values())) if isinstance(found, dict) else found)
+        return prefix
+
     def insert(self, block_hash: bytes, block: KVCacheBlock) -> None:
         """Enter ``block`` behind the copies that are already there."""
         found = self._blocks.get(block_hash)
@@ -54,16 +65,18 @@ class BlockHashToBlockMap:
 
     def pop(self, block_hash: bytes, block_id: int) -> KVCacheBlock | None:
         """Take out the copy with that id and return it; None, and no change, when it is not there."""
-        found = self._blocks.get(block_hash)
-        if isinstance(found, dict):
-            block = found.pop(block_id, None)
-            if not found:
-                del self._blocks[block_hash]
-            return block
-        if found is None or found.block_id != block_id:
+        found = self._blocks.pop(block_hash, None)
+        if found is None:
             return None
-        del self._blocks[block_hash]
-        return found
+        if not isinstance(found, dict):
+            if found.block_id == block_id:
+                return found
+            self._blocks[block_hash] = found
+            return None
+        block = found.pop(block_id, None)
+        if found:
+            self._blocks[block_hash] = found
+        return block
 
     def __len__(self) -> int:
         """How many different hashes are cached (copies of one count once)."""

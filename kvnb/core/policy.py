@@ -16,8 +16,9 @@ FreeRule = Callable[[list[KVCacheBlock]], Split]
 def front_back(freed: list[KVCacheBlock]) -> Split:
     """No hash: to the front, since it can never be hit. A hash: to the back, kept longest (seed.md, "Free")."""
     front = [block for block in freed if block.block_hash is None]
-    back = [block for block in freed if block.block_hash is not None]
-    return front, back
+    if not front:
+        return front, freed
+    return front, [block for block in freed if block.block_hash is not None]
 
 
 def all_back(freed: list[KVCacheBlock]) -> Split:

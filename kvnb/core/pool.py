@@ -58,6 +58,10 @@ class BlockPool:
         """The block that a request with this prefix would share, or None."""
         return self.cached_block_hash_to_block.get_one_block(block_hash)
 
+    def get_longest_cached_prefix(self, block_hashes: Sequence[bytes]) -> list[KVCacheBlock]:
+        """The blocks that a request with these hashes would share: up to the first gap."""
+        return self.cached_block_hash_to_block.get_longest_prefix(block_hashes)
+
     # --- changing ------------------------------------------------------------------------------------------
 
     def get_new_blocks(self, num_blocks: int) -> list[KVCacheBlock]:

@@ -15,7 +15,7 @@ from kvnb.errors import NeverFits, OutOfBlocks, counted, named
 from kvnb.manager.behaviour import Behaviour
 from kvnb.manager.events import Extended, ManagerEvent, Nulled
 from kvnb.manager.request import Request
-from kvnb.manager.sliding_window import longest_prefix, most_at_once, num_skipped_blocks, rightmost_run
+from kvnb.manager.sliding_window import most_at_once, num_skipped_blocks, rightmost_run
 
 Emit = Callable[[PoolEvent | ManagerEvent], None]
 
@@ -72,10 +72,10 @@ class KVCacheManager:
         rule = self.behaviour
         most = request.num_tokens - (0 if rule.full_hit else 1)
         hashes = request.block_hashes[: most // rule.block_size]
-        lookup = self.block_pool.get_cached_block
+        pool = self.block_pool
         if rule.sliding_window is None:
-            return longest_prefix(hashes, lookup)
-        return rightmost_run(hashes, lookup, rule.sliding_window, rule.block_size, self.block_pool.null_block)
+            return pool.get_longest_cached_prefix(hashes)
+        return rightmost_run(hashes, pool.get_cached_block, rule.sliding_window, rule.block_size, pool.null_block)
 
     def plan_first(self, request: Request, computed: Sequence[KVCacheBlock], chunk: int) -> Allocation:
         """What it takes to start ``request`` with ``chunk`` tokens after its ``computed`` blocks. Changes nothing.

@@ -22,17 +22,6 @@ def num_skipped_blocks(num_computed_tokens: int, window: int | None, block_size:
     return max(0, num_computed_tokens - window + 1) // block_size
 
 
-def longest_prefix(hashes: Sequence[bytes], lookup: Lookup) -> list[KVCacheBlock]:
-    """Full attention: the cached blocks from the first hash up to the first gap."""
-    hits: list[KVCacheBlock] = []
-    for block_hash in hashes:
-        block = lookup(block_hash)
-        if block is None:
-            break
-        hits.append(block)
-    return hits
-
-
 def rightmost_run(
     hashes: Sequence[bytes], lookup: Lookup, window: int, block_size: int, null_block: KVCacheBlock
 ) -> list[KVCacheBlock]:
