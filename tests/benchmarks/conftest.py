@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent.parent / "conformance"))
 
-from vllm_fixture import vllm  # noqa: E402
+from vllm_fixture import vllm
 
 __all__ = ["vllm"]
