@@ -68,8 +68,7 @@ class KVPool(Magics):
         words, silent = split(line)
         into, words = _take_into(words)
         if words:
-            # IPython ends every cell with a newline that nobody typed.
-            result = self._show(Outcome(run_words(self.session, words, evaluate, cell.removesuffix("\n")), silent))
+            result = self._show(Outcome(run_words(self.session, words, evaluate, self._body(cell)), silent))
         else:
             result = [self._show(Outcome(o.result, o.silent or silent)) for o in run_script(self.session, cell, evaluate)]
         if into:
@@ -80,6 +79,14 @@ class KVPool(Magics):
     def _shell(self) -> InteractiveShell:
         assert self.shell is not None, "the magics belong to a shell"
         return self.shell
+
+    def _body(self, cell: str) -> str:
+        """The cell's body as it was typed; ``cell`` is what IPython made of it."""
+        # A body that looks like a pasted session has lost its `>>>` by now, but not in the cell that is running.
+        running = self._shell.displayhook.exec_result
+        first, _, typed = running.info.raw_cell.partition("\n") if running is not None else ("", "", "")
+        # IPython ends every cell with a newline that nobody typed.
+        return (typed if first.startswith("%%kvpool") else cell).removesuffix("\n")
 
     def _show(self, outcome: Outcome) -> Any:
         if not outcome.silent:

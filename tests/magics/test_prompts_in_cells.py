@@ -21,6 +21,9 @@ BODIES = [
     "semicolon;",
     "é 漢字 🙂 \u202e \u2028 \x1b[31m",
     "  leading and trailing  ",
+    ">>> 1 + 1\n2\n>>> for i in x:\n...     pass",
+    "In [1]: a\nOut[1]: b",
+    "... and so on",
 ]
 
 
@@ -33,10 +36,17 @@ def test_the_body_of_a_cell_arrives_unchanged(shell: Shell, body: str) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), min_size=1, max_size=40))
 def test_any_body_arrives_unchanged(shell: Shell, body: str) -> None:
-    # An empty body is IPython's own error; a body that begins like a pasted session loses its prompts to IPython.
-    if body.strip() and not body.lstrip().startswith((">>>", "...", "In [")) and not body.endswith("\n"):
+    # A body of nothing but space is IPython's own error.
+    if body.strip() and not body.endswith("\n"):
         shell.ok("%kvpool new 400;", f"%%kvpool admit r0\n{body}")
         assert shell.last_text == body
+
+
+def test_a_body_arrives_from_python_and_below_another_magic_too(shell: Shell) -> None:
+    shell.ok("%kvpool new 40;", "get_ipython().run_cell_magic('kvpool', 'admit r0', 'one\\ntwo')")
+    assert shell.last_text == "one\ntwo"
+    shell.ok("%%time\n%%kvpool admit r1\nthree")
+    assert shell.last_text == "three"
 
 
 def test_a_body_can_be_appended(shell: Shell) -> None:

@@ -1,0 +1,139 @@
+"""JupyterLab in Chromium: one server, one browser, a page a notebook."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from helpers import ROOT
+
+# The page waits for the kernel, runs a cell, and tells when its outputs are complete.
+READY = """() => {
+  const panel = window.jupyterapp?.shell.currentWidget, kernel = panel?.sessionContext?.session?.kernel;
+  return kernel?.connectionStatus === 'connected' && kernel.status === 'idle' && panel.content.widgets.length > 0;
+}"""
+RUN = """async index => {
+  const app = window.jupyterapp, content = app.shell.currentWidget.content;
+  content.activeCellIndex = index;
+  content.deselectAll();
+  await app.commands.execute('notebook:run-cell');
+}"""
+
+
+class Server:
+    """JupyterLab on a free port; everything it writes is in ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.notebooks = folder / "notebooks"
+        self.notebooks.mkdir()
+        news = folder / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+        news.parent.mkdir(parents=True)
+        news.write_text('{"fetchNews": "false", "checkForUpdates": false}')
+        port = _free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        self._log = folder / "server.log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable, "-m", "jupyterlab", "--allow-root", "--no-browser", "--ip=127.0.0.1", f"--port={port}",
+                    "--ServerApp.port_retries=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={self.notebooks}",
+                    "--LabApp.expose_app_in_browser=True",
+                ],
+                env=_environment(folder), cwd=folder, stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        self._wait()
+
+    def write(self, name: str, cells: list[dict[str, Any]]) -> None:
+        """A notebook file of these cells."""
+        kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+        notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+        (self.notebooks / name).write_text(json.dumps(notebook))
+
+    def close(self) -> None:
+        """End the server and its kernels."""
+        self._process.terminate()
+        self._process.wait(30)
+
+    def _wait(self) -> None:
+        until = time.monotonic() + 90
+        while time.monotonic() < until:
+            assert self._process.poll() is None, self._log.read_text()
+            try:
+                with urlopen(f"{self.url}/api/status", timeout=5):
+                    return
+            except (URLError, OSError):
+                time.sleep(0.2)
+        raise AssertionError(f"JupyterLab did not come up:\n{self._log.read_text()}")
+
+
+class NotebookPage:
+    """An open notebook; ``complaints`` are the errors that the browser's console got."""
+
+    def __init__(self, page: Any, server: Server) -> None:
+        self.page = page
+        self._server = server
+        self.complaints: list[str] = []
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+
+    def open(self, name: str) -> None:
+        """Open a notebook and wait for its kernel."""
+        self.page.goto(f"{self._server.url}/lab/tree/{name}?reset")
+        self.page.wait_for_function(READY)
+
+    def run(self, *indices: int) -> None:
+        """Run these cells, one after the other."""
+        for index in indices:
+            self.page.evaluate(RUN, index)
+        self.page.wait_for_function(READY)
+
+    def cell(self, index: int) -> Any:
+        """The cell as it is on the page."""
+        return self.page.locator(".jp-Notebook .jp-Cell").nth(index)
+
+    def output(self, index: int) -> str:
+        """The text that can be read below a cell."""
+        area = self.cell(index).locator(".jp-Cell-outputArea")
+        area.scroll_into_view_if_needed()
+        return str(area.inner_text())
+
+    def command(self, name: str, **args: Any) -> Any:
+        """Execute one of JupyterLab's commands."""
+        return self.page.evaluate(
+            "([name, args]) => window.jupyterapp.commands.execute(name, args).then(() => null)", [name, args]
+        )
+
+
+def code(*sources: str) -> list[dict[str, Any]]:
+    """Code cells that have not run."""
+    empty = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    return [{**empty, "id": f"cell-{place}", "source": source} for place, source in enumerate(sources)]
+
+
+def chromium() -> str | None:
+    """Where the system's Chromium is."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    homes = {
+        "IPYTHONDIR": "ipython", "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "run",
+        "JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+    }  # fmt: skip
+    return {**os.environ, **{name: str(folder / home) for name, home in homes.items()}, "PYTHONPATH": path}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
