@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kvnb.errors import CommandError
+from kvnb.errors import CommandError, one_line
 
 
 def request_name(name: object) -> str:
@@ -32,6 +32,12 @@ def cache_keys(salt: str | None, lora: str | tuple[str, str] | None) -> dict[str
             raise CommandError(f"the salt is {salt!r}: give a text that is not empty")
         keys["salt"] = salt
     if lora is not None:
-        name, path = lora.partition("=")[::2] if isinstance(lora, str) else lora
-        keys["lora"] = [request_name(name), str(path)]
+        keys["lora"] = _adapter(lora)
     return keys
+
+
+def _adapter(lora: str | tuple[str, str]) -> list[str]:
+    parts = lora.partition("=")[::2] if isinstance(lora, str) else lora
+    if not isinstance(parts, tuple | list) or [type(part) for part in parts] != [str, str] or not parts[0] or "=" in parts[0]:
+        raise CommandError(f"{one_line(str(lora))} is no adapter: give NAME or NAME=PATH, the name without =")
+    return list(parts)

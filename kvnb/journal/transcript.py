@@ -6,6 +6,7 @@ Must not know: blocks. Events tell of blocks and numbers of tokens, commands tel
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kvnb.journal.journal import Journal
@@ -16,17 +17,21 @@ from kvnb.manager.tokenizers import TOKENIZERS
 
 
 class Transcript:
-    """Name to ``Request`` (tokens, drafts, salt, adapter, block hashes) for all that have not ended."""
+    """Name to ``Request`` (tokens, drafts, salt, adapter, block hashes) for all that have not ended.
 
-    def __init__(self, behaviour: Behaviour) -> None:
+    hashes
+        False: nobody will ask for block hashes, and none is computed.
+    """
+
+    def __init__(self, behaviour: Behaviour, hashes: bool = True) -> None:
         self.requests: dict[str, Request] = {}
         self._tokenizer = behaviour.tokenizer
-        self._hasher = get_request_block_hasher(behaviour)
+        self._hasher = get_request_block_hasher(behaviour if hashes else replace(behaviour, prefix_caching=False))
 
     @classmethod
-    def of(cls, journal: Journal, k: int | None = None) -> Transcript:
+    def of(cls, journal: Journal, k: int | None = None, hashes: bool = True) -> Transcript:
         """The transcript after step ``k`` of a journal, by default its last."""
-        transcript = cls(journal.behaviour)
+        transcript = cls(journal.behaviour, hashes)
         for number in journal.lineage(k):
             transcript.apply(journal.steps[number - 1].command)
         return transcript

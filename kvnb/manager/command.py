@@ -49,9 +49,15 @@ _OPTIONS = ("tokens", "salt", "lora", "chunk", "draft")
 def _typed(value: Any) -> str:
     """An option's value as it is typed: ints with commas, an adapter as ``NAME=PATH``, drafts as a text or an expression."""
     if isinstance(value, Mapping):
-        return shlex.quote(value["text"]) if "text" in value else f"{{[{_typed(value['tokens'])}]}}"
+        return _quoted(value["text"]) if "text" in value else f"{{[{_typed(value['tokens'])}]}}"
     if isinstance(value, str | int):
-        return shlex.quote(str(value))
+        return _quoted(str(value))
     if value and isinstance(value[0], str):
-        return shlex.quote("=".join(part for part in value if part))
+        return _quoted("=".join(part for part in value if part))
     return ",".join(map(str, value))
+
+
+def _quoted(value: str) -> str:
+    """A value that cannot be taken for an option: ``'-h'``."""
+    word = shlex.quote(value)
+    return f"'{word}'" if word.startswith("-") else word

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from kvnb.core.events import Cleared, Hit, Took, Unhashed
+from kvnb.core.events import Cleared, Hashed, Hit, Took, Unhashed
 from kvnb.journal import Journal, State, Step
 from kvnb.journal.state import RequestState
 from kvnb.views import bars, text
@@ -31,6 +31,7 @@ def step_html(journal: Journal, step: Step, state: State) -> str:
     return card(
         div("font-size:14px", _sentence(step, brush.painter)),
         *_evictions(step),
+        *_filled(step),
         *_changed(step, state, brush),
         queue_row(state, brush),
         foot(f"step {step.number}", f"usage {state.usage:.2f}", _lost(step), f"digest {step.digest[:4]}…", _ringed(brush.marks)),
@@ -55,6 +56,16 @@ def _evictions(step: Step) -> Iterator[str]:
         says = f"evict: block {ids} loses its hash" if len(event.ids) == 1 else f"evict: blocks {ids} lose their hash"
         pin = span("display:inline-block;width:16px;text-align:center;margin:5px 0 0 5px", CROSS)
         yield div("margin-top:4px", pin, safe(says))
+
+
+def _filled(step: Step) -> Iterator[str]:
+    """Blocks that became full while their request ran; those of an admission are no news."""
+    for event in step.of(Hashed):
+        if step.command.verb == "admit":
+            continue
+        ids = listed(shortened(event.ids), str, 65)
+        says = f"block {ids} is full: it gets a hash" if len(event.ids) == 1 else f"blocks {ids} are full: they get a hash"
+        yield div("margin:4px 0 0 21px", safe(says))
 
 
 def _changed(step: Step, state: State, brush: Brush) -> Iterator[str]:
@@ -168,7 +179,15 @@ def _request_row(state: State, name: str, brush: Brush, most: int) -> str:
     request = state.requests[name]
     cells = [*table_cells(state, request.table, brush, most), _request_note(request, state.num_blocks)]
     label = chip(short(name, 14), brush.painter(name))
-    return row(label, count(request.num_tokens, "token"), strip(cells, state.num_blocks))
+    return row(label, _length(request), strip(cells, state.num_blocks))
+
+
+def _length(request: RequestState) -> str:
+    """``15 tokens``, ``5 of 15 tokens`` while the prompt comes in chunks, ``7 tokens, 3 drafts``."""
+    chunked = request.state == "running" and request.num_scheduled < request.num_tokens
+    scheduled = f"{request.num_scheduled:,} of " if chunked else ""
+    drafts = f", {count(request.num_drafts, 'draft')}" if request.num_drafts else ""
+    return f"{scheduled}{count(request.num_tokens, 'token')}{drafts}"
 
 
 def _request_note(request: RequestState, num_blocks: int) -> str:

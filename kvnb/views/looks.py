@@ -5,12 +5,13 @@ Must not know: the live pool, IPython.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from kvnb.core.invariants import Equation
 from kvnb.journal import Journal, State
+from kvnb.journal.transcript import Transcript
 from kvnb.views import bars, text
 from kvnb.views.cards import queue_row, request_rows
 from kvnb.views.markup import QUIET, SMALL, TO, card, chip, div, element, foot, quiet, safe, table
@@ -79,32 +80,53 @@ def request_html(journal: Journal, state: State, name: str) -> str:
 
 def _places(journal: Journal, state: State, name: str, brush: Brush) -> Iterator[tuple[str, ...]]:
     size, request = journal.behaviour.block_size, state.requests[name]
-    tokens = _tokens(journal, name, request.num_tokens)
+    said = Transcript.of(journal, hashes=False).requests[name]
+    tokens, end = said.token_ids[: request.num_scheduled], request.num_scheduled + request.num_drafts
+    write = _writer(journal, tokens)
     for place, block_id in enumerate(request.table[:_MANY]):
-        last = min((place + 1) * size, request.num_tokens) - 1
-        others = [owner for owner in state.owners.get(block_id, ()) if owner != name]
-        shared = listed(others, lambda other: chip(short(other), brush.painter(other))) if others else ""
-        key = state.keys[block_id]
-        hashed = element("span", "font-family:monospace", safe(key)) if key else quiet("no hash")
-        content = element("span", "font-family:monospace;white-space:pre", _written(tokens[place * size : last + 1]))
-        places = f"{place * size:,}{TO}{last:,}" if last > place * size else f"{last:,}"
-        yield places, content, alone(brush.tile(state, block_id), state.num_blocks), hashed, shared
+        first, last = place * size, min((place + 1) * size, end) - 1
+        drafts = said.drafts[max(first - len(tokens), 0) : max(last + 1 - len(tokens), 0)]
+        letters = write(tokens[first : last + 1]) + (quiet(f"{write(drafts)} draft") if drafts else "")
+        content = element("span", "font-family:monospace;white-space:pre", letters)
+        yield (
+            _span(first, last),
+            content,
+            alone(brush.tile(state, block_id), state.num_blocks),
+            *_owned(state, name, block_id, brush),
+        )
 
 
-def _written(tokens: Sequence[str | int]) -> str:
-    """Letters as they stand, other tokens as numbers; of very many the first."""
-    return safe(short("".join(token if isinstance(token, str) else f"{token} " for token in tokens), 40))
+def _span(first: int, last: int) -> str:
+    """The places of a block's tokens; rejected drafts leave slots that hold none."""
+    if last < first:
+        return quiet("none yet")
+    return f"{first:,}{TO}{last:,}" if last > first else f"{last:,}"
 
 
-def _tokens(journal: Journal, name: str, number: int) -> list[str | int]:
-    """The tokens that a request was given, where a token is a letter or its number is known; else none."""
-    tokens: list[str | int] = []
-    for step in journal.lineage():
-        verb, args = journal.steps[step - 1].command
-        if verb in ("admit", "append") and args["name"] == name:
-            given = args.get("tokens", args.get("text"))
-            tokens = [*(tokens if verb == "append" or given is None else ()), *(given or ())]
-    return tokens if len(tokens) == number else []
+def _owned(state: State, name: str, block_id: int, brush: Brush) -> tuple[str, str]:
+    """The hash of a block, and who else holds it."""
+    if block_id == 0:
+        return quiet("no memory: they left the window"), ""
+    others = [owner for owner in state.owners[block_id] if owner != name]
+    shared = listed(others, lambda other: chip(short(other), brush.painter(other))) if others else ""
+    key = state.keys[block_id]
+    return element("span", "font-family:monospace", safe(key)) if key else quiet("no hash"), shared
+
+
+_LETTERS = {"chars": 0x110000, "bytes": 128}
+"""Tokens below this are letters, by the pool's tokenizer."""
+
+
+def _writer(journal: Journal, tokens: Sequence[int]) -> Callable[[Sequence[int]], str]:
+    """Writes tokens as letters, or as numbers where they are none; of very many the first."""
+    limit = _LETTERS.get(journal.behaviour.tokenizer, 0)
+    if not any(token < limit and chr(token).isprintable() for token in tokens):
+        limit = 0
+
+    def write(some: Sequence[int]) -> str:
+        return safe(short("".join(chr(token) if token < limit else f"{token} " for token in some), 40))
+
+    return write
 
 
 def usage_html(state: State) -> str:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from kvnb.errors import printable
 from kvnb.views.theme import LINE, Paint
-from kvnb.views.words import plain
 
 QUIET = "opacity:.72"
 SMALL = "font-size:11px"
@@ -21,7 +21,7 @@ MINUS, TIMES, TO = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 
 def safe(text: str) -> str:
     """Text of a user's, for inside an element: control characters as escapes, markup as entities."""
-    return escape(plain(text))
+    return escape(printable(text))
 
 
 def element(tag: str, style: str, *content: str) -> str:

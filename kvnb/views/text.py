@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kvnb.core.events import Back, Dropped, Front, Hashed, Hit, Took, Unhashed
 from kvnb.core.invariants import Equation
-from kvnb.errors import UnknownName, named, nearest
+from kvnb.errors import UnknownName, named, nearest, printable
 from kvnb.journal import Journal, State, Step
 from kvnb.journal.events import Restored
 from kvnb.journal.replay import Verdict
+from kvnb.journal.state import RequestState
 from kvnb.manager import Behaviour
 from kvnb.manager.events import Extended, Looked, Nulled, Tokens
-from kvnb.views.words import count, listed, plain, queue_ends, short, shortened
+from kvnb.views.words import count, listed, queue_ends, short, shortened
 
 # --- one step ------------------------------------------------------------------------------------------------
 
@@ -156,7 +157,7 @@ def state_text(journal: Journal, state: State, step: int) -> str:
 
 def pool_line(journal: Journal, step: int) -> str:
     """Name, size and step: ``pool: 11 blocks of 4 tokens, step 5``."""
-    return f"{plain(journal.name)}: {size_text(journal.behaviour)}, step {step}"
+    return f"{printable(journal.name)}: {size_text(journal.behaviour)}, step {step}"
 
 
 def size_text(behaviour: Behaviour) -> str:
@@ -172,10 +173,18 @@ def size_text(behaviour: Behaviour) -> str:
 
 def tables_text(state: State) -> str:
     """Every request with its block table; of very many the first and the last."""
-    lines = [f"{short(n)}: {r.num_tokens} tokens, {r.state}, {table_text(r.table)}" for n, r in state.requests.items()]
+    lines = [f"{short(n)}: {tokens_text(r)}, {r.state}, {table_text(r.table)}" for n, r in state.requests.items()]
     if len(lines) > 64:
         lines[32:-32] = [f"... ({len(lines) - 64:,} more requests) ..."]
     return "\n".join(lines) or "no request"
+
+
+def tokens_text(request: RequestState) -> str:
+    """``15 tokens``; of a prompt in chunks also how many of them have slots, and apart from them the drafts."""
+    says = f"{request.num_tokens} tokens"
+    if request.state == "running" and request.num_scheduled < request.num_tokens:
+        says += f" ({request.num_scheduled} scheduled)"
+    return says + (f" and {count(request.num_drafts, 'draft')}" if request.num_drafts else "")
 
 
 def usage_text(state: State) -> str:
@@ -220,7 +229,7 @@ def request_text(state: State, name: str, block_size: int) -> str:
     if name not in state.requests:
         raise UnknownName(f"no request {named(name)}: {nearest(name, state.requests)}")
     request = state.requests[name]
-    lines = [f"{short(name)}: {request.num_tokens} tokens, {request.state}, {request.hits} from cache"]
+    lines = [f"{short(name)}: {tokens_text(request)}, {request.state}, {request.hits} from cache"]
     lines += [_entry(state, name, place, block_size) for place in range(min(len(request.table), 64))]
     if len(request.table) > 64:
         lines.append(f"  ... ({len(request.table) - 64:,} more blocks)")
@@ -230,7 +239,9 @@ def request_text(state: State, name: str, block_size: int) -> str:
 def _entry(state: State, name: str, place: int, block_size: int) -> str:
     request = state.requests[name]
     block_id = request.table[place]
-    tokens = f"  tokens {place * block_size}-{min((place + 1) * block_size, request.num_scheduled + request.num_drafts) - 1}"
+    first, end = place * block_size, min((place + 1) * block_size, request.num_scheduled + request.num_drafts)
+    # Rejected drafts leave their slots behind, for the tokens to come.
+    tokens = f"  tokens {first}-{end - 1}" if end > first else "  no token yet"
     if block_id == 0:
         return f"{tokens}: block 0, no memory: they left the window"
     others = [owner for owner in state.owners[block_id] if owner != name]
@@ -251,7 +262,7 @@ def verdict_text(verdict: Verdict, what: str) -> str:
         return f"{what} verifies: {count(verdict.steps, 'step')} done again give the same events, digest {verdict.digest[:12]}"
     only = [f"  recorded  {event}" for event in found.recorded if event not in found.computed]
     only += [f"  computed  {event}" for event in found.computed if event not in found.recorded]
-    return "\n".join([f"{what} does NOT verify: {found.why} at step {found.number} ({found.command})", *only])
+    return "\n".join([f"{what} does NOT verify: {found.why} at step {found.number} ({printable(str(found.command))})", *only])
 
 
 def _indented(text: str) -> list[str]:

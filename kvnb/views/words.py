@@ -7,20 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from kvnb.errors import printable
 from kvnb.journal import State
 
 QUEUE_HEAD = QUEUE_TAIL = 32
 """How many ids of a long queue or table are written out at each end."""
 
 
-def plain(name: str) -> str:
-    """``name`` with control characters written as escapes: a terminal must not obey what a user named."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in name)
-
-
 def short(name: str, limit: int = 60) -> str:
     """``plain``, and of a very long name the beginning."""
-    return plain(name) if len(name) <= limit else plain(name[: limit - 1]) + "…"
+    return printable(name) if len(name) <= limit else printable(name[: limit - 1]) + "…"
 
 
 def listed(names: Sequence[str], write: Callable[[str], str] = short, most: int = 8) -> str:

@@ -138,8 +138,8 @@ def test_a_request_shows_the_tokens_of_each_block() -> None:
     text = Page(html.request_html(lab.journal, lab.state, "r0")).text
     assert "0\N{EN DASH}3ABCD" in text
     assert "16Q" in text
-    lab.admit("r5", tokens=[70, 71])
-    assert "70 71" in Page(html.request_html(lab.journal, lab.state, "r5")).text
+    lab.admit("r5", tokens=[1, 2])
+    assert "0\N{EN DASH}11 2 6" in Page(html.request_html(lab.journal, lab.state, "r5")).text
 
 
 def test_the_map_names_keys_blocks_and_copies() -> None:
