@@ -17,6 +17,9 @@ class KvnbError(Exception):
 
     exit_code = 1
 
+    def __str__(self) -> str:
+        return printable(super().__str__())
+
     def _render_traceback_(self) -> list[str]:
         return [f"{type(self).__name__}: {self}"]
 
@@ -64,6 +67,11 @@ class MissingPackage(KvnbError):
     def named(cls, package: str, purpose: str) -> MissingPackage:
         """The error for ``package``, with the pip command that brings it."""
         return cls(f"{purpose} needs {package}: pip install {package}")
+
+
+def printable(text: str) -> str:
+    """``text`` with control characters written as escapes: a terminal must not obey what a user named, nor break the line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
 
 
 def one_line(text: str, limit: int = 60) -> str:

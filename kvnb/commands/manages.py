@@ -10,6 +10,7 @@ from typing import Any
 
 from kvnb.commands.verb import Arg, Verb, name, whole
 from kvnb.core.policy import FREE_RULES
+from kvnb.errors import printable
 from kvnb.journal import Journal, jsonl, replay
 from kvnb.lab import DEVICES, Lab
 from kvnb.manager.behaviour import FREE_ORDERS
@@ -17,7 +18,7 @@ from kvnb.manager.hash_functions import HASH_FUNCTIONS
 from kvnb.session import Session
 from kvnb.views import html, text
 from kvnb.views.shown import Shown, note_shown, state_shown
-from kvnb.views.words import count, plain
+from kvnb.views.words import count
 
 STORY = 40
 """How many steps a replay tells in full; of more, the first and last half of that."""
@@ -35,16 +36,16 @@ def _new(session: Session, num_blocks: int, no_prefix_caching: bool = False, **s
 
 def _load(session: Session, file: str, **options: Any) -> Shown:
     lab, old = session.load(file, **options)
-    notes = [f"{plain(file)}: {count(len(lab.journal), 'step')} loaded, digest {lab.digest[:12]}"]
+    notes = [f"{printable(file)}: {count(len(lab.journal), 'step')} loaded, digest {lab.digest[:12]}"]
     notes += [f"an unfinished line at its end ({count(lab.torn_bytes, 'byte')}) was left out"] * bool(lab.torn_bytes)
     return _started(lab, old, notes)
 
 
 def _started(lab: Lab, old: Lab | None, notes: list[str]) -> Shown:
     if lab.log_path:
-        notes.append(f"every step is written to {plain(str(lab.log_path))}")
+        notes.append(f"every step is written to {printable(str(lab.log_path))}")
     if old:
-        notes.append(f"it replaces the pool {plain(old.name)} of {count(len(old.journal), 'step')}, which is closed")
+        notes.append(f"it replaces the pool {printable(old.name)} of {count(len(old.journal), 'step')}, which is closed")
     shown = state_shown(lab)
     return Shown("\n".join([shown.text, *(f"  {note}" for note in notes)]), shown.html + html.text_html("\n".join(notes)), lab)
 
@@ -52,21 +53,21 @@ def _started(lab: Lab, old: Lab | None, notes: list[str]) -> Shown:
 def _save(session: Session, file: str, force: bool = False, pool: str | None = None) -> Shown:
     lab = session.lab(pool)
     path = lab.save(file, force=force)
-    return note_shown(f"{count(len(lab.journal), 'step')} saved to {plain(str(path))}, digest {lab.digest[:12]}", path)
+    return note_shown(f"{count(len(lab.journal), 'step')} saved to {printable(str(path))}, digest {lab.digest[:12]}", path)
 
 
 def _journal(session: Session, file: str | None, pool: str | None) -> tuple[Journal, str]:
     if file is not None:
-        return jsonl.read(Path(file)).journal, plain(file)
+        return jsonl.read(Path(file)).journal, printable(file)
     lab = session.lab(pool)
-    return lab.journal, plain(lab.name)
+    return lab.journal, printable(lab.name)
 
 
 def _replay(session: Session, file: str | None = None, pool: str | None = None) -> Shown:
     journal, what = _journal(session, file, pool)
     again = Journal(journal.behaviour, journal.name, replay.replay(journal))
     lines = [f"{what}: {text.size_text(journal.behaviour)}"]
-    lines += [f"{step.number}. {plain(str(step.command))}\n     {text.sentence(step)}" for step in _told(again)]
+    lines += [f"{step.number}. {printable(str(step.command))}\n     {text.sentence(step)}" for step in _told(again)]
     if len(again) > STORY:
         lines.insert(1 + STORY // 2, f"... ({len(again) - STORY:,} more steps) ...")
     same = "the same as recorded" if again.digest == journal.digest else f"NOT the recorded {journal.digest[:12]}"
@@ -105,8 +106,8 @@ def _use(session: Session, name: str) -> Shown:
 
 def _close(session: Session, name: str | None = None) -> Shown:
     lab = session.close(name)
-    then = f"{plain(session.current)} is in use" if session.current else "no pool is left"
-    return note_shown(f"{plain(lab.name)} is closed, {then}", lab)
+    then = f"{printable(session.current)} is in use" if session.current else "no pool is left"
+    return note_shown(f"{printable(lab.name)} is closed, {then}", lab)
 
 
 _FILE = Arg("file", "a journal file; without one, the pool's own journal", name, suggest="file")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kvnb.core.events import Hit, Took, Unhashed
-from kvnb.errors import CommandError, MissingPackage, nearest, one_line
+from kvnb.errors import CommandError, MissingPackage, nearest, one_line, printable
 from kvnb.journal.events import kind_of
 from kvnb.journal.journal import Journal, Step
 from kvnb.journal.state import State
@@ -52,9 +52,9 @@ def _moved(step: Step) -> dict[str, Any]:
     args = step.command.args
     return {
         "step": step.number,
-        "command": str(step.command),
+        "command": printable(str(step.command)),
         "verb": step.command.verb,
-        "request": args.get("name") or ", ".join(args.get("names", ())),
+        "request": printable(args.get("name") or ", ".join(args.get("names", ()))),
         "hit": sum(len(event.ids) for event in step.of(Hit)),
         "new": sum(len(event.ids) for event in step.of(Took)),
         "evicted": sum(len(event.ids) for event in step.of(Unhashed)),
@@ -73,7 +73,7 @@ def _event_rows(journal: Journal) -> list[dict[str, Any]]:
         {
             "step": step.number,
             "event": kind_of(event),
-            "request": getattr(event, "name", ""),
+            "request": printable(getattr(event, "name", "")),
             "ids": getattr(event, "ids", ()),
             "keys": getattr(event, "keys", ()),
             "detail": {k: v for k, v in event._asdict().items() if k not in ("name", "ids", "keys")},

@@ -70,7 +70,8 @@ class CellRecorder:
             return
         for lab, done, made in watched:
             if made or len(lab.journal) > done:
-                self.ip.display_pub.publish({MIME: record(lab, done, made, cell)})
+                # The empty HTML keeps converters from warning of a bundle that they cannot show.
+                self.ip.display_pub.publish({MIME: record(lab, done, made, cell), "text/html": ""})
 
     def _cell(self, info: ExecutionInfo) -> Cell:
         # `displayhook.prompt_count` is this cell's number in every IPython; `execution_count` may be the next one's.

@@ -125,5 +125,13 @@ def test_without_a_pool_every_verb_says_how_to_make_one(session: Session, verb: 
 
 def test_control_characters_in_a_name_stay_out_of_the_error_line(session: Session) -> None:
     run(session, "new 11")
-    for line in ["release 'a\nb'", "use 'a\x1b[2Jb'", "show request 'a\nb'", "'a\nb'", "admit 'a\nb'", "admit r0 x '\n'"]:
+    for line in [
+        "release 'a\nb'",
+        "use 'a\x1b[2Jb'",
+        "show request 'a\nb'",
+        "'a\nb'",
+        "admit 'a\nb'",
+        "admit r0 x '\n'",
+        "load 'a\nb'",
+    ]:
         refusal(session, line)

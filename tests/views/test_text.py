@@ -6,9 +6,9 @@ import pytest
 from helpers import ROOT, seed_lab
 
 from kvnb import Lab
-from kvnb.errors import UnknownName
+from kvnb.errors import UnknownName, printable
 from kvnb.views import text
-from kvnb.views.words import listed, plain, short, shortened
+from kvnb.views.words import listed, short, shortened
 
 HOSTILE = "\x1b[31mred\n\u202eevil\x00"
 WALKTHROUGH = ROOT.parent / "shared" / "seed-walkthrough.txt"
@@ -141,6 +141,6 @@ def test_control_characters_of_a_name_are_never_printed_raw() -> None:
 
 
 def test_a_lone_surrogate_is_escaped_and_a_long_name_is_cut() -> None:
-    assert plain("a\ud800é") == "a\\ud800é"
+    assert printable("a\ud800é") == "a\\ud800é"
     assert short("n" * 500) == "n" * 59 + "…"
     assert short("r0") == "r0"
