@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Iterator
@@ -92,6 +93,7 @@ def fresh_shell(capsys: pytest.CaptureFixture[str], config: Config | None = None
     try:
         yield Shell(ip, capsys)
     finally:
+        atexit.unregister(ip.atexit_operations)  # hundreds of shells would each tidy up again at the very end
         InteractiveShell.clear_instance()
         sys.modules["__main__"], sys.displayhook, sys.excepthook = kept
 
