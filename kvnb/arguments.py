@@ -28,7 +28,7 @@ def cache_keys(salt: str | None, lora: str | tuple[str, str] | None) -> dict[str
     """What keeps a request's blocks apart, as command arguments; a bare adapter name has the path "". Raises CommandError."""
     keys: dict[str, Any] = {}
     if salt is not None:
-        if not isinstance(salt, str) or not salt:
+        if not (_is_text(salt) and salt):
             raise CommandError(f"the salt is {salt!r}: give a text that is not empty")
         keys["salt"] = salt
     if lora is not None:
@@ -38,6 +38,14 @@ def cache_keys(salt: str | None, lora: str | tuple[str, str] | None) -> dict[str
 
 def _adapter(lora: str | tuple[str, str]) -> list[str]:
     parts = lora.partition("=")[::2] if isinstance(lora, str) else lora
-    if not isinstance(parts, tuple | list) or [type(part) for part in parts] != [str, str] or not parts[0] or "=" in parts[0]:
+    if not isinstance(parts, tuple | list) or len(parts) != 2 or not all(map(_is_text, parts)) or not parts[0] or "=" in parts[0]:
         raise CommandError(f"{one_line(str(lora))} is no adapter: give NAME or NAME=PATH, the name without =")
     return list(parts)
+
+
+def _is_text(value: object) -> bool:
+    """Whether it is a text that can be written: half a surrogate pair has no bytes in UTF-8, which CBOR hashes."""
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
