@@ -1,16 +1,19 @@
 """What people who run such pools reported, retold on a small pool, with the right outcome.
 
 Each test is named after its case; the report stands in its docstring. Cases about what a later version brings
-(sliding windows, adapters, other policies, the loop that preempts, event streams) are not here yet.
+(other policies, the loop that preempts, event streams that break off) are not here yet.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 import pytest
 from helpers import assert_sound, snapshot
 
 from kvnb import Lab
 from kvnb.errors import NeverFits, OutOfBlocks
+from kvnb.live.wire import kv_events
 
 
 def starred(lab: Lab) -> str:
@@ -144,6 +147,10 @@ def test_copies() -> None:
     assert list(lab.state.copies[third]) == [4]
     scored = lab.admit("c", first_three + "DDDDEEEEFFFFGGGG" + "x")
     assert len(scored.hit_blocks) == 7
+    first, copy, more, evicted, _ = [[key for event in step for key in event["block_hashes"]] for step in kv_events(lab.journal)]
+    known = Counter([*first, *copy, *more])
+    known.subtract(evicted)
+    assert [known[key] for key in (*first, *more)] == [1] * 7
 
 
 def test_below_a_block() -> None:
@@ -185,3 +192,42 @@ def test_never_fits() -> None:
     lab.admit("grows", "x" * 48)
     with pytest.raises(NeverFits, match="needs 13 blocks, the pool has 12: can never fit"):
         lab.append("grows", "x")
+
+
+def decoding_beside_a_session(uncached: bool) -> Lab:
+    """A windowed request decodes on and on, while the prefix of another session waits in the queue.
+
+    uncached
+        Each block of the request loses its hash before it leaves the window.
+    """
+    lab = Lab(11, block_size=4, sliding_window=5)
+    lab.admit("session", "SSSSTTTTu")
+    lab.release("session")
+    lab.admit("w", "wwww")
+    for _ in range(60):
+        lab.append("w", "w")
+        if uncached:
+            lab.evict(*[block_id for block_id in lab.block_table("w") if block_id])
+    return lab
+
+
+def test_window_flush() -> None:
+    """vllm #48435, PR #43447: what leaves a window uncached goes to the front and flushes nobody's prefix."""
+    lab = decoding_beside_a_session(uncached=True)
+    assert lab.state.counters.evicted_blocks == 16
+    assert lab.admit("session", "SSSSTTTTu").num_hit_tokens == 8
+    flushed = decoding_beside_a_session(uncached=False)
+    assert flushed.admit("session", "SSSSTTTTu").num_hit_tokens == 0
+    assert_sound(lab)
+    assert_sound(flushed)
+
+
+def test_same_name_adapter() -> None:
+    """vllm #30931, #3264: an adapter of the same name from another path, or another salt, shares nothing."""
+    lab = Lab(41, block_size=4)
+    keys = [{}, {"lora": "sql=v1"}, {"lora": "sql=v2"}, {"salt": "tenant 1"}, {"salt": "tenant 2"}]
+    for number, key in enumerate(keys):
+        assert lab.admit(f"r{number}", "ABCDEFGHI", **key).hit_blocks == ()
+    assert len(lab.state.copies) == 2 * len(keys)
+    for number, key in enumerate(keys):
+        assert lab.admit(f"again{number}", "ABCDEFGHI", **key).hit_blocks == lab.block_table(f"r{number}")[:2]
