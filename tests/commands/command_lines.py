@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from typing import Any
 
 import pytest
 
 from kvnb.commands import run_line
-from kvnb.commands.grammar import split
+from kvnb.commands.grammar import expand, split
 from kvnb.commands.parse import find_verb, parse
 from kvnb.commands.table import VERBS
 from kvnb.errors import KvnbError
@@ -38,6 +39,6 @@ def words(line: str) -> list[str]:
 
 
 def parsed(line: str) -> dict[str, Any]:
-    """The arguments that a line gives its verb."""
+    """The arguments that a line gives its verb; an expression can only be a literal."""
     first, *rest = split(line).words
-    return parse(find_verb(first.text, VERBS), rest)
+    return parse(find_verb(first.text, VERBS), expand(rest, literal_eval))
