@@ -120,9 +120,12 @@ def _config(cls: Any = None, **options: Any) -> Any:
 
 
 class VllmCore:
-    """``core["vllm.v1.core.block_pool"]`` is that real module of the sources in ``folder``."""
+    """``core["vllm.v1.core.block_pool"]`` is that real module of the sources in ``folder``.
 
-    def __init__(self, folder: Path) -> None:
+    ``given`` adds stand-ins, by module and name, to those that are here.
+    """
+
+    def __init__(self, folder: Path, given: dict[tuple[str, str], Any] | None = None) -> None:
         self.folder = folder
         self.modules: dict[str, types.ModuleType] = {}
         self._given = {
@@ -134,6 +137,7 @@ class VllmCore:
             ("vllm.utils.torch_utils", "get_dtype_size"): lambda dtype: 4,
             ("vllm.sampling_params", "SamplingParams"): SamplingParams,
             ("vllm.lora.request", "LoRARequest"): LoRARequest,
+            **(given or {}),
         }
 
     def __getitem__(self, name: str) -> types.ModuleType:
