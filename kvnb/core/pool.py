@@ -116,6 +116,8 @@ class BlockPool:
         blocks, block_hashes
             A request's table and the hashes of its full blocks, from its first block on.
         """
+        if num_cached_blocks >= num_full_blocks:
+            return
         new = blocks[num_cached_blocks:num_full_blocks]
         hashes = block_hashes[num_cached_blocks:num_full_blocks]
         if self.null_block in new:
@@ -125,7 +127,8 @@ class BlockPool:
             assert block.block_hash is None, f"block {block.block_id} already has a hash"
             block.block_hash = block_hash
         self.cached_block_hash_to_block.insert_n(hashes, new)
-        if self.emit and new:
+        if self.emit:
+            # Also where only null blocks became full: vLLM then publishes a BlockStored of no block.
             self.emit(Hashed(ids_of(new), tuple(map(short_key, hashes))))
 
     def evict_blocks(self, block_ids: Iterable[int]) -> None:

@@ -93,7 +93,7 @@ class KvEventStream:
             "lora_id": self._adapters[request.lora] if request.lora else None,
             "medium": MEDIUM,
             "lora_name": request.lora[0] if request.lora else None,
-            "extra_keys": [_bare_keys(request, place * size) for place in places],
+            **({"extra_keys": [_bare_keys(request, place * size) for place in places]} if places else {}),
             "group_idx": 0,
             **self._spec(),
         }
