@@ -92,6 +92,29 @@ def undoable(log: Path | None = None) -> Lab:
     return lab
 
 
+def drafting(log: Path | None = None) -> Lab:
+    """``a`` has three drafts pending that fill a block."""
+    lab = prepared(log)
+    lab.append("a", "l", draft="mno")
+    return lab
+
+
+def in_chunks(log: Path | None = None) -> Lab:
+    """``c`` has a chunk of its prompt scheduled, and the queue's front is cached."""
+    lab = Lab(8, block_size=2, log=log)
+    lab.admit("gone", "ABCDEF")
+    lab.release("gone")
+    lab.admit("c", "uvwxyz", chunk=3)
+    return lab
+
+
+def windowed(log: Path | None = None) -> Lab:
+    """Eight blocks of 2 tokens under a window of 4: the next token of ``a`` makes two blocks leave."""
+    lab = Lab(8, block_size=2, sliding_window=4, log=log)
+    lab.admit("a", "ABCDEFGH")
+    return lab
+
+
 CHANGES: dict[str, tuple[Callable[..., Lab], Change]] = {
     "admit": (prepared, lambda lab: lab.admit("b", "ABCDEFGHI")),
     "append": (prepared, lambda lab: lab.append("a", "lmn")),
@@ -101,6 +124,10 @@ CHANGES: dict[str, tuple[Callable[..., Lab], Change]] = {
     "evict": (prepared, lambda lab: lab.evict(1, 2, 3, 4)),
     "reset": (emptied, lambda lab: lab.reset()),
     "undo": (undoable, lambda lab: lab.undo()),
+    "accept": (drafting, lambda lab: lab.accept("a", 2)),
+    "admit in chunks": (prepared, lambda lab: lab.admit("b", "ABCDEF", salt="s", lora="ad=p", chunk=3)),
+    "prefill": (in_chunks, lambda lab: lab.prefill("c", 2)),
+    "append with drafts under a window": (windowed, lambda lab: lab.append("a", "IJ", draft="KLMNOP")),
 }
 
 
@@ -115,6 +142,12 @@ def either_way(make: Callable[..., Lab], change: Change) -> dict[str, dict[str, 
 def test_the_prepared_admission_hits_takes_and_evicts() -> None:
     result = prepared().admit("b", "ABCDEFGHI")
     assert (result.hit_blocks, result.new_blocks, result.evicted) == ((2, 3, 4), (7, 1), (1,))
+
+
+def test_the_prepared_append_under_a_window_frees_and_takes() -> None:
+    result = windowed().append("a", "IJ", draft="KLMNOP")
+    assert result.block_table == (0, 0, 3, 4, 5, 6, 7, 2)
+    assert result.evicted == (2,)
 
 
 @pytest.mark.slow
