@@ -56,10 +56,20 @@ def busy_lab(name: str = "r9", num_blocks: int = 20) -> Lab:
     return lab
 
 
+def windowed_lab(name: str) -> Lab:
+    """A pool in which a chunk, drafts and block 0 in a table occur."""
+    lab = Lab(20, block_size=4, name=name, sliding_window=6)
+    lab.admit("r0", "ABCDEFGHIJKLMNO", chunk=9, salt=name, lora=(name.replace("=", ""), name))
+    lab.admit(name, f"{name[:9]} and more", chunk=5)
+    lab.prefill(name)
+    lab.append(name, "x", draft=name[:9])
+    return lab
+
+
 @pytest.fixture(scope="module", params=["r9", HOSTILE], ids=["plain", "hostile"])
 def pages(request: pytest.FixtureRequest) -> list[Page]:
     labs = [(busy_lab(request.param), request.param), (busy_lab(request.param, 100), request.param), (seed_lab(), "r2")]
-    labs.append((busy_lab(request.param, 300), request.param))
+    labs += [(busy_lab(request.param, 300), request.param), (windowed_lab(request.param), request.param)]
     return [Page(markup) for lab, name in labs for markup in pictures(lab, name)]
 
 
@@ -91,7 +101,7 @@ def test_a_colour_never_stands_alone(pages: list[Page]) -> None:
 
 
 def test_no_name_becomes_markup_and_no_control_character_gets_through() -> None:
-    for markup in pictures(busy_lab(HOSTILE), HOSTILE):
+    for markup in [*pictures(busy_lab(HOSTILE), HOSTILE), *pictures(windowed_lab(HOSTILE), HOSTILE)]:
         assert "<script" not in markup
         assert all(c.isprintable() or c == "\n" for c in markup)
     assert "\\x1b[31m\\n\\u202e" in Page(step_card(busy_lab(HOSTILE), 2)).text
