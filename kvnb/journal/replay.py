@@ -29,12 +29,16 @@ def undo_events(journal: Journal) -> list[Event]:
 def rebuild(journal: Journal, line: Iterable[int] | None = None) -> tuple[EngineCore, list[Event]]:
     """An engine in the state after the last step (or after the steps of ``line``), and the list its events go to.
 
-    Raises JournalError when a command that once ran is refused now.
+    Raises JournalError when a command is refused now, or does something else than the journal says.
     """
     events: list[Event] = []
     engine = EngineCore(journal.behaviour, events.append)
     for number in journal.lineage() if line is None else line:
-        _rerun(engine, journal.steps[number - 1])
+        step = journal.steps[number - 1]
+        events.clear()
+        _rerun(engine, step)
+        if tuple(events) != step.events:
+            raise JournalError(f"step {number} ({step.command}) does not do what the journal says: verify shows the difference")
     events.clear()
     return engine, events
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from helpers import seed_lab
 
 from kvnb import Lab
 from kvnb.core.events import Front, Took
+from kvnb.errors import JournalError
 from kvnb.journal import Journal, Step, jsonl
 from kvnb.journal.events import Event
 from kvnb.journal.replay import rebuild, replay, verify
@@ -103,12 +105,14 @@ def test_an_undo_with_a_false_target_is_named_by_its_step() -> None:
     assert verdict.difference.number == 5
 
 
-def test_a_forged_file_loads_and_verification_finds_the_forgery(tmp_path: Path) -> None:
-    journal = forged(seed_lab().journal, 3, lambda step: (step.command, [*step.events, Front(())]))
-    jsonl.save(journal, tmp_path / "forged.jsonl")
-    verdict = Lab.load(tmp_path / "forged.jsonl").verify()
-    assert verdict.difference is not None
-    assert verdict.difference.number == 3
+def test_a_forged_file_is_not_loaded_and_verification_finds_the_forgery(tmp_path: Path) -> None:
+    journal = forged(seed_lab().journal, 3, lambda step: (step.command, [*step.events, Front((99,))]))
+    jsonl.save(journal, path := tmp_path / "forged.jsonl")
+    with pytest.raises(JournalError, match="step 3 .release r0. does not do what the journal says"):
+        Lab.load(path)
+    difference = verify(jsonl.read(path).journal).difference
+    assert difference is not None
+    assert (difference.number, difference.recorded[-1]) == (3, Front((99,)))
 
 
 def test_a_rebuilt_engine_goes_on_telling_its_events() -> None:
