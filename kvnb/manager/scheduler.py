@@ -74,7 +74,7 @@ class Scheduler:
         """Schedule the next ``n`` tokens of a prompt that was admitted in chunks. Raises as ``append``."""
         request = self._running(name, "be prefilled")
         left = request.num_tokens - request.num_computed_tokens
-        if left == 0 or request.drafts:
+        if left == 0:
             raise RequestError(f"{named(name)} has no prompt left to prefill: all its tokens are scheduled")
         if not 1 <= n <= left:
             raise RequestError(f"{named(name)} has {counted(left, 'token')} left to prefill: give 1 to {left}, not {n}")

@@ -139,6 +139,18 @@ def test_a_windowed_pool_says_so_and_names_no_null_block() -> None:
     assert event["token_ids"] == [ord(letter) for letter in "MNOP"]
 
 
+def test_blocks_that_left_the_window_before_they_were_hashed_are_told_as_stored_without_a_hash() -> None:
+    lab = Lab(11, block_size=4, sliding_window=2)
+    lab.admit("a", "ABCDEF")
+    lab.append("a", "G", draft="HIJKLM")
+    lab.accept("a", 6)
+    lab.append("a", "N")
+    (event,) = told(lab)[3]
+    assert (event["block_hashes"], event["parent_block_hash"]) == ([], int(A, 16))
+    assert event["token_ids"] == [ord(letter) for letter in "EFGHIJKL"]
+    assert "extra_keys" not in event
+
+
 def test_without_caching_there_is_nothing_to_tell() -> None:
     assert told(seed_lab(prefix_caching=False)) == [[]] * 6
 

@@ -116,6 +116,7 @@ def test_release_drops_the_drafts() -> None:
 def test_preempt_drops_the_drafts_and_the_request_resumes_without_them() -> None:
     core = drafted()
     do(core, "preempt", name="a")
+    assert core.scheduler.requests["a"].drafts == ()
     assert "a is preempted and cannot accept drafts" in refusal(core, RequestError, "accept", name="a", k=1)
     do(core, "admit", name="a")
     assert (core.scheduler.requests["a"].drafts, len(table(core, "a"))) == ((), 2)

@@ -199,6 +199,16 @@ def test_accepted_drafts_move_the_window_only_at_the_next_append() -> None:
     assert list(hashes(core)) == [1, 2, 3]
 
 
+def test_a_block_that_accepted_drafts_filled_and_that_leaves_before_the_next_append_is_never_hashed() -> None:
+    core = windowed("ABCDEF", window=2)
+    do(core, "append", name="a", text="G", draft={"text": "HIJKLM"})
+    do(core, "accept", name="a", k=6)
+    do(core, "append", name="a", text="N")
+    assert (table(core, "a"), list(hashes(core))) == ((0, 0, 0, 4), [1])
+    assert starred(core) == "3 2 5 6 7 8 9 10 1*"
+    assert_holds(core)
+
+
 def test_under_a_window_without_caching_blocks_leave_too() -> None:
     core = windowed(prefix_caching=False)
     do(core, "append", name="a", text="N")

@@ -199,6 +199,17 @@ def test_a_step_card_says_which_block_became_full() -> None:
     assert text.step_text(lab.journal.steps[-1], lab.state).count("is full: it gets a hash") == 3
 
 
+def test_a_block_that_left_the_window_before_it_was_hashed_is_not_said_to_be_full() -> None:
+    lab = Lab(11, block_size=4, sliding_window=2)
+    lab.admit("r0", "ABCDEF")
+    lab.append("r0", "G", draft="HIJKLM")
+    lab.accept("r0", 6)
+    lab.append("r0", "N")
+    assert "is full" not in Page(step_card(lab)).text
+    assert "r0: 14 tokens, 0 new, 2 left the window" in Page(step_card(lab)).text
+    assert text.details(lab.journal.steps[-1]) == []
+
+
 def test_a_step_card_of_drafts_says_their_slots() -> None:
     lab = drafting()
     assert "r0: 7 tokens, 1 new, slots for 3 drafts" in Page(step_card(lab)).text
