@@ -108,7 +108,7 @@ def test_an_undo_with_a_false_target_is_named_by_its_step() -> None:
 def test_a_forged_file_is_not_loaded_and_verification_finds_the_forgery(tmp_path: Path) -> None:
     journal = forged(seed_lab().journal, 3, lambda step: (step.command, [*step.events, Front((99,))]))
     jsonl.save(journal, path := tmp_path / "forged.jsonl")
-    with pytest.raises(JournalError, match="step 3 .release r0. does not do what the journal says"):
+    with pytest.raises(JournalError, match=r"step 3 \(release r0\) does not do what the journal says"):
         Lab.load(path)
     difference = verify(jsonl.read(path).journal).difference
     assert difference is not None
