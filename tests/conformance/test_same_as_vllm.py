@@ -177,3 +177,17 @@ def test_a_refused_reset_is_refused_by_vllm_too(vllm):
     with pytest.raises(Exception, match="still in use"):
         pair.recorder.engine.scheduler.reset()
     assert pair.judge.reset() is False
+
+
+@pytest.mark.parametrize(
+    "setting", [{"full_hit": True}, {"free_to": "back"}, {"free_order": "forward"}], ids=lambda s: next(iter(s))
+)
+def test_a_pool_under_another_rule_is_told_from_vllms(vllm, setting):
+    pair = Pair(vllm, Behaviour(num_blocks=8, block_size=2, **setting))
+    judge = pair.judge
+    with pytest.raises(AssertionError):
+        for name in ("r0", "r1"):
+            pair.starts("admit", lambda name=name: judge.admit(name, [1, 2, 3, 4]), name=name, tokens=[1, 2, 3, 4])
+        pair.starts("admit", lambda: judge.admit("r2", [7]), name="r2", tokens=[7])
+        for name in ("r0", "r1", "r2"):
+            pair.always("release", lambda name=name: judge.release(name), names=[name])
