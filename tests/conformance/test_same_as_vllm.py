@@ -179,15 +179,21 @@ def test_a_refused_reset_is_refused_by_vllm_too(vllm):
     assert pair.judge.reset() is False
 
 
-@pytest.mark.parametrize(
-    "setting", [{"full_hit": True}, {"free_to": "back"}, {"free_order": "forward"}], ids=lambda s: next(iter(s))
-)
-def test_a_pool_under_another_rule_is_told_from_vllms(vllm, setting):
-    pair = Pair(vllm, Behaviour(num_blocks=8, block_size=2, **setting))
+def admit_and_release_three(pair):
     judge = pair.judge
+    for name, tokens in (("r0", [1, 2, 3, 4]), ("r1", [1, 2, 3, 4]), ("r2", [7])):
+        pair.starts("admit", lambda name=name, tokens=tokens: judge.admit(name, tokens), name=name, tokens=tokens)
+    for name in ("r0", "r1", "r2"):
+        pair.always("release", lambda name=name: judge.release(name), names=[name])
+
+
+def test_the_rules_of_today_are_vllms(vllm):
+    admit_and_release_three(Pair(vllm, Behaviour(num_blocks=8, block_size=2)))
+
+
+@pytest.mark.parametrize("setting", ["full_hit", "free_to", "free_order"])
+def test_a_pool_under_another_rule_is_told_from_vllms(vllm, setting):
+    other = {"full_hit": True, "free_to": "back", "free_order": "forward"}[setting]
+    pair = Pair(vllm, Behaviour(num_blocks=8, block_size=2, **{setting: other}))
     with pytest.raises(AssertionError):
-        for name in ("r0", "r1"):
-            pair.starts("admit", lambda name=name: judge.admit(name, [1, 2, 3, 4]), name=name, tokens=[1, 2, 3, 4])
-        pair.starts("admit", lambda: judge.admit("r2", [7]), name="r2", tokens=[7])
-        for name in ("r0", "r1", "r2"):
-            pair.always("release", lambda name=name: judge.release(name), names=[name])
+        admit_and_release_three(pair)
