@@ -163,7 +163,8 @@ def test_an_interrupted_command_has_happened_or_has_not(verb: str) -> None:
 
     moments = at_every_bytecode(make, change, judge)
     print(f"\n{verb}: interrupted at {moments} bytecodes")
-    assert moments > 300
+    # Python 3.11 tells every bytecode; newer ones tell about a fifth of them to a tracer.
+    assert moments > 50
     assert seen == set(right)
 
 
@@ -181,7 +182,8 @@ def test_the_log_of_an_interrupted_command_tells_what_happened(verb: str, tmp_pa
 
     moments = at_every_bytecode(lambda: make(path), change, judge)
     print(f"\n{verb} with a log: interrupted at {moments} bytecodes")
-    assert moments > 300
+    # Python 3.11 tells every bytecode; newer ones tell about a fifth of them to a tracer.
+    assert moments > 50
 
 
 @pytest.mark.slow
@@ -194,7 +196,7 @@ def test_an_interrupted_command_can_be_given_again() -> None:
             change(lab)
         assert lab.digest == after
 
-    assert at_every_bytecode(make, change, judge) > 300
+    assert at_every_bytecode(make, change, judge) > 50
 
 
 def half_looked_at(log: Path | None = None) -> Lab:
