@@ -68,6 +68,8 @@ class Lab:
     ) -> None:
         if device not in DEVICES:
             raise SettingError(f"unknown device {one_line(str(device))}: {nearest(str(device), DEVICES)}")
+        if not isinstance(name, str) or not name:
+            raise SettingError(f"the pool's name is {name!r}: give a text that is not empty")
         self._tokenizer = get_tokenizer(tokenizer)
         behaviour = Behaviour(
             num_blocks=num_blocks, block_size=block_size, prefix_caching=prefix_caching, free_to=free_to,
@@ -99,7 +101,7 @@ class Lab:
     @staticmethod
     def peek_name(path: str | Path) -> str:
         """The pool name in a journal file. Raises JournalError as ``load``."""
-        return jsonl.read(Path(path)).journal.name
+        return jsonl.read_pool_name(Path(path))
 
     def _begin(self, journal: Journal) -> None:
         self._recorder = Recorder(journal)
@@ -155,6 +157,8 @@ class Lab:
         prompt = prompt_of(self._tokenizer, text, tokens, None)
         if not prompt:
             raise CommandError(f"nothing to append to {named(name)}: give a text or tokens")
+        if draft == "":
+            draft = None
         if isinstance(draft, str):
             prompt["draft"] = prompt_of(self._tokenizer, draft, None, None)
         elif draft is not None:

@@ -42,8 +42,10 @@ def split(line: str) -> Line:
     """Cut ``line`` into words. Raises CommandError for a quote that is not closed."""
     stripped = line.rstrip()
     # A `;` inside an open quote needs no care: the quote is then not closed at all, which is an error.
-    silent = stripped.endswith(";") and not stripped.endswith("\\;")
-    return Line(_words(stripped[:-1] if silent else line), silent)
+    body = stripped[:-1]
+    escaped = (len(body) - len(body.rstrip("\\"))) % 2
+    silent = stripped.endswith(";") and not escaped
+    return Line(_words(body if silent else line), silent)
 
 
 def _words(line: str) -> list[Word]:

@@ -17,6 +17,13 @@ KINDS = {
 }
 
 
+GRAMMAR = (
+    "%kvpool VERB -h explains one; a trailing ; shows nothing; x = %kvpool ... gives the object, %%kvpool --into x in a cell.",
+    "$name and {expression}, unquoted and alone, stand for their values.",
+    "-- ends the options; a line that begins with # is a comment.",
+)
+
+
 def verb_help(verb: Verb) -> str:
     """Everything about one verb: what it does, how it is typed, each argument, examples."""
     width = max((len(arg.typed) for arg in verb.args), default=0)
@@ -34,7 +41,7 @@ def overview() -> str:
     ]
     for kind, says in KINDS.items():
         lines += ["", says, *(f"  {verb.name:<{width}}  {verb.help}" for verb in VERBS.values() if verb.kind == kind)]
-    return "\n".join([*lines, "", "%kvpool VERB -h explains one; a trailing ; shows nothing; x = %kvpool ... gives the object."])
+    return "\n".join([*lines, "", *GRAMMAR])
 
 
 def markdown_table(verbs: Iterable[Verb]) -> str:

@@ -30,7 +30,7 @@ def _new(session: Session, num_blocks: int, no_prefix_caching: bool = False, **s
     lab, old = session.new(num_blocks, **settings)
     block_size = lab.behaviour.block_size
     notes = [f"block 0 is the null block, {count(num_blocks - 1, 'block')} can be used"]
-    notes += [f"block size {block_size} keeps a lesson on one line; vLLM's default is 16"] * (block_size != 16)
+    notes += [f"block size {block_size} keeps a lesson on one line; vLLM's default is 16"] * (block_size < 16)
     return _started(lab, old, notes)
 
 

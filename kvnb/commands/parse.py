@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kvnb.commands.grammar import Word
-from kvnb.commands.verb import Arg, Verb
+from kvnb.commands.grammar import Word, is_expression
+from kvnb.commands.verb import Arg, Verb, whole
 from kvnb.errors import CommandError, nearest, one_line
 
 HELP = ("-h", "--help")
@@ -51,7 +51,7 @@ def _options(verb: Verb, words: list[Word]) -> tuple[dict[str, Any], list[Word]]
     for word in rest:
         if word.bare and word.text == "--":
             placed += rest
-        elif word.bare and word.text.startswith("-") and len(word.text) > 1:
+        elif _is_option(verb, word):
             arg, value = _option(verb, word, rest)
             if arg.name in given:
                 raise CommandError(f"{arg.typed} is given twice: once is enough")
@@ -59,6 +59,13 @@ def _options(verb: Verb, words: list[Word]) -> tuple[dict[str, Any], list[Word]]
         else:
             placed.append(word)
     return given, placed
+
+
+def _is_option(verb: Verb, word: Word) -> bool:
+    """Whether a word is to be read as an option; -5 is a number where the verb takes numbers."""
+    if word.text[1:].isdecimal() and any(arg.convert is whole for arg in verb.places):
+        return False
+    return word.bare and word.text.startswith("-") and len(word.text) > 1
 
 
 def _option(verb: Verb, word: Word, rest: Any) -> tuple[Arg, Any]:
@@ -70,6 +77,8 @@ def _option(verb: Verb, word: Word, rest: Any) -> tuple[Arg, Any]:
         if equals:
             raise CommandError(f"{typed} takes no value: leave {one_line('=' + attached)} out")
         return arg, True
+    if equals and is_expression(attached):
+        raise CommandError(f"{typed}={attached} is read as it stands: write {typed} {attached} for the value")
     value = Word(attached) if equals else next(rest, None)
     if value is None:
         raise CommandError(f"{typed} needs a value: {arg.help}")

@@ -42,7 +42,7 @@ def run_words(session: Session, words: list[Word], evaluate: Evaluate, body: str
     if not words:
         return state_shown(session.lab())
     if words[0].bare and words[0].text in (*HELP, "help"):
-        return note_shown(overview())
+        return note_shown(verb_help(find_verb(words[1].text, VERBS)) if len(words) > 1 else overview())
     verb = find_verb(words[0].text, VERBS)
     if wants_help(words[1:]):
         return note_shown(verb_help(verb))

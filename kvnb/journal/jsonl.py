@@ -80,6 +80,7 @@ def save(journal: Journal, path: Path) -> None:
 
 
 def _replace(path: Path, content: Iterable[bytes]) -> None:
+    path = Path(os.path.realpath(path))  # a link stays one: what it leads to is written
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -111,6 +112,14 @@ def read(path: Path) -> Read:
     for number, row in enumerate(rows[1:], start=1):
         journal.steps.append(_step(journal, _parse(row, path, f"step {number}"), number, path))
     return Read(journal, bool(header.get("log")), len(data) - end)
+
+
+def read_pool_name(path: Path) -> str:
+    """The pool name in a journal's header. Raises JournalError as ``read``."""
+    header = read_bytes(path).split(b"\n", 1)[0]
+    if not header.startswith(MARK):
+        raise JournalError(f"{path} is no kvnb journal: give a file made by save or --log")
+    return str(_parse(header, path, "its header").get("pool"))
 
 
 def read_bytes(path: Path) -> bytes:

@@ -29,6 +29,7 @@ class LogFile:
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
+        self._place = path.absolute()
         self._descriptor = descriptor
         self._ends: list[int] = []
         self._is_new = False
@@ -100,10 +101,22 @@ class LogFile:
         """Let go of a file that could not be begun, and remove it when it was not there before."""
         self.close()
         if self._is_new:
-            self.path.unlink(missing_ok=True)
+            self._place.unlink(missing_ok=True)
+
+    def take_back(self, journal: Journal) -> None:
+        """Make the file hold ``journal`` again where a successor had begun in it; else nothing is written."""
+        header = jsonl.header_line(journal, log=True)
+        begun = os.lseek(self._descriptor, 0, os.SEEK_SET) or os.read(self._descriptor, len(header)) != header
+        if begun or os.fstat(self._descriptor).st_size != self._ends[-1]:
+            self._rewrite(journal)
 
     def mend(self, journal: Journal) -> None:
-        """Make the file hold exactly the steps of ``journal``, which an interrupted commit may have left otherwise."""
+        """Make the file hold exactly the steps of ``journal``, which an interrupted commit may have left otherwise.
+
+        Raises JournalError when the path leads to another file by now, or to none.
+        """
+        if not self._place.exists() or not os.path.samestat(self._place.stat(), os.fstat(self._descriptor)):
+            raise JournalError(f"{self.path} was removed or replaced while the pool wrote it: save the journal to another file")
         del self._ends[len(journal.steps) + 1 :]
         size = os.fstat(self._descriptor).st_size
         if not self._ends or size < self._ends[-1]:
@@ -128,6 +141,8 @@ class LogFile:
 
 def check_may_overwrite(path: Path, force: bool) -> None:
     """Raises JournalError unless ``path`` is new, empty, one of ours, or ``force``."""
+    if path.exists() and not path.is_file():
+        raise JournalError(f"cannot write {path}: it is no ordinary file, give another name")
     if force or not path.exists():
         return
     try:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from kvnb.errors import JournalError
 from kvnb.journal import replay
 from kvnb.journal.journal import Cell, Journal, Step
 from kvnb.journal.log_file import LogFile
@@ -43,7 +44,7 @@ class Recorder:
             self._engine, self._events = replay.rebuild(self._journal)
             if self._log:
                 # A file that cannot be mended now is mended, or complained of, by the next step.
-                with suppress(OSError):
+                with suppress(OSError, JournalError):
                     self._log.mend(self._journal)
             self._torn = False
         return self._engine
@@ -86,7 +87,9 @@ class Recorder:
     def rewrite_log(self) -> None:
         """Make the log, if any, hold this journal again: a successor that did not come to be may have begun in it."""
         if self._log:
-            self._log.start(self._journal)
+            # What stopped the successor is the error to show; a disk that is full now is told by the next step.
+            with suppress(OSError):
+                self._log.take_back(self._journal)
 
     def close(self) -> None:
         """Let go of the log file; the steps to come are no longer written."""

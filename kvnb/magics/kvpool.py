@@ -6,6 +6,7 @@ Must not know: verbs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from keyword import iskeyword
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -42,6 +43,7 @@ class KVPool(Magics):
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.session = Session()
+        _forget_refused(shell)
         super().__init__(shell=shell)
         self.session.defaults.update({name: getattr(self, name) for name in DEFAULTS})
 
@@ -98,14 +100,30 @@ class KVPool(Magics):
         return lambda source: eval(source, namespace())
 
 
+def _forget_refused(shell: InteractiveShell) -> None:
+    """Drop settings that ``%config`` refused: IPython keeps them all the same, and they would stop the next load."""
+    kept = shell.config.get("KVPool", {})
+    for name, value in list(kept.items()):
+        trait = KVPool.class_traits().get(name)
+        try:
+            if trait is not None:
+                trait._validate(shell, value)
+            if name == "tokenizer":
+                get_tokenizer(value)
+        except (TraitError, SettingError):
+            del kept[name]
+
+
 def _take_into(words: list[Word]) -> tuple[str | None, list[Word]]:
     """``--into NAME`` at the beginning or end of a cell's first line. Raises CommandError for what is no variable name."""
     for place, word in enumerate(words):
-        if word.bare and word.text == "--into":
-            target = words[place + 1].text if place + 1 < len(words) else ""
-            if not target.isidentifier():
+        option, equals, target = word.text.partition("=")
+        if word.bare and option == "--into":
+            after = place + 1 if equals else place + 2
+            target = target if equals else "".join(word.text for word in words[place + 1 : place + 2])
+            if not target.isidentifier() or iskeyword(target):
                 raise CommandError(f"--into needs the name of a variable, {one_line(target)} is none")
-            return target, [*words[:place], *words[place + 2 :]]
+            return target, [*words[:place], *words[after:]]
     return None, words
 
 

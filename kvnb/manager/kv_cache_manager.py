@@ -93,7 +93,7 @@ class KVCacheManager:
         need_now = max(self._num_blocks(tokens_now) - start, 0)
         need = max(at_once - start, need_now)
         own = sum(block.ref_cnt == 0 for block in hits)
-        self._check_fits(request.name, need, at_once, self.block_pool.get_num_free_blocks(), own)
+        self._check_fits(request.name, need, self.block_pool.get_num_free_blocks(), own, lambda: at_once)
         return Allocation(hits, skipped, need_now, tokens_now)
 
     def plan_next(self, request: Request, num_tokens: int, num_drafts: int = 0) -> Allocation:
@@ -105,9 +105,8 @@ class KVCacheManager:
         skipped = min(self._num_skipped(request.num_computed_tokens), len(table))
         leaving = self._leaving(table, skipped)
         need = max(self._num_blocks(num_tokens + num_drafts) - len(table), 0)
-        held = sum(not block.is_null for block in table) - len(leaving)
         free = self.block_pool.get_num_free_blocks() + sum(block.ref_cnt == 1 for block in leaving)
-        self._check_fits(request.name, need, held + need, free, 0)
+        self._check_fits(request.name, need, free, 0, lambda: need - len(leaving) + sum(not block.is_null for block in table))
         return Allocation([], skipped, need, num_tokens)
 
     def _num_blocks(self, num_tokens: int) -> int:
@@ -125,9 +124,10 @@ class KVCacheManager:
             leaving.append(block)
         return leaving
 
-    def _check_fits(self, name: str, need: int, at_once: int, free: int, own: int) -> None:
+    def _check_fits(self, name: str, need: int, free: int, own: int, count_at_once: Callable[[], int]) -> None:
         if need <= free - own:
             return
+        at_once = count_at_once()
         usable = self.behaviour.num_blocks - 1
         if at_once > usable:
             raise NeverFits(

@@ -79,15 +79,25 @@ def painter(journal: Journal | None) -> Painter:
 
 def _handed_out(journal: Journal) -> dict[str, Paint]:
     colours: dict[str, Paint] = {}
-    waiting = list(REQUESTS)
+    waiting, gone = list(REQUESTS), set[str]()
     for step in islice(journal.steps, _READ):
         verb, args = step.command
-        if verb == "admit" and args["name"] not in colours:
-            colours[args["name"]] = waiting.pop(0) if waiting else REQUESTS[len(colours) % len(REQUESTS)]
+        if verb == "admit" and (args["name"] not in colours or args["name"] in gone):
+            colours[args["name"]] = _next_colour(colours, waiting, args["name"])
+            gone.discard(args["name"])
         for name in args["names"] if verb == "release" else ():
-            if colours.get(name) not in (None, *waiting):
-                waiting.append(colours[name])
+            if name in colours and name not in gone:
+                gone.add(name)
+                waiting += [colours[name]] * (colours[name] not in waiting)
     return colours
+
+
+def _next_colour(colours: dict[str, Paint], waiting: list[Paint], name: str) -> Paint:
+    """The one that ``name`` had before, if nobody else has it now; else the one unused for longest."""
+    if colours.get(name) in waiting:
+        waiting.remove(colours[name])
+        return colours[name]
+    return waiting.pop(0) if waiting else REQUESTS[len(colours) % len(REQUESTS)]
 
 
 @lru_cache(maxsize=4096)

@@ -45,7 +45,6 @@ def test_a_line_gives_its_verb_these_arguments(line: str, given: dict[str, Any])
             "admit r0 -x",
             "admit has no option '-x': there are --tokens, --file, --salt, --lora, --chunk, --pool, --help (a text that begins",
         ),
-        ("evict -5", "evict has no option '-5'"),
         ("new 11 --name a --name b", "--name is given twice: once is enough"),
         ("release --all --all", "--all is given twice"),
         ("release --all=yes", "--all takes no value: leave '=yes' out"),
@@ -135,3 +134,26 @@ def test_control_characters_in_a_name_stay_out_of_the_error_line(session: Sessio
         "load 'a\nb'",
     ]:
         refusal(session, line)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("new -5", "the number of blocks is -5: give 1 or more"),
+        ("evict -1", "block -1 does not exist: give ids from 1 to 10"),
+        ("at -1", "no step -1: there are steps 0 to 0"),
+        ("admit r0 x --salt=$tenant", "--salt=$tenant is read as it stands: write --salt $tenant for the value"),
+    ],
+)
+def test_a_negative_number_is_a_number_and_an_attached_variable_is_told(session: Session, line: str, says: str) -> None:
+    run(session, "new 11")
+    assert refusal(session, line) == says
+
+
+def test_an_escaped_backslash_does_not_escape_the_semicolon_after_it(session: Session) -> None:
+    run(session, "new 11", "admit r0 ABC\\\\;")
+    assert session.lab().journal.steps[-1].command.args["text"] == "ABC\\"
+
+
+def test_help_of_a_verb_explains_that_verb(session: Session) -> None:
+    assert "%kvpool admit NAME" in str(run(session, "help admit"))

@@ -83,3 +83,11 @@ def test_a_pool_with_a_log_can_be_saved_elsewhere(tmp_path: Path) -> None:
     copy = Lab.load(lab.save(tmp_path / "copy.jsonl"))
     assert copy.digest == lab.digest
     assert copy.log_path is None
+
+
+def test_saving_through_a_link_writes_what_it_leads_to(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
+    link.symlink_to(target)
+    seed_lab().save(link)
+    assert link.is_symlink()
+    assert Lab.load(target).digest == seed_lab().digest

@@ -114,3 +114,13 @@ def test_defaults_can_come_from_a_configuration_file(bare_shell: Shell, capsys: 
 def test_every_default_has_a_line_of_help() -> None:
     for name, trait in KVPool.class_traits(config=True).items():
         assert trait.help, name
+
+
+def test_a_setting_that_was_refused_does_not_stop_the_next_load(shell: Shell) -> None:
+    shell.ip.run_cell("%config KVPool.block_size = 0")
+    shell.ip.run_cell("%config KVPool.tokenizer = 'no such file'")
+    shell.ip.run_cell("%config KVPool.free_to = 'back'")
+    shell.ok("%reload_ext kvnb")
+    shell.ok("x = %kvpool new 11;")
+    behaviour = shell.ip.user_ns["x"].value.behaviour
+    assert (behaviour.block_size, behaviour.free_to, behaviour.tokenizer) == (4, "back", "chars")

@@ -65,3 +65,14 @@ def test_a_late_request_of_a_long_journal_has_a_colour_by_its_name(monkeypatch: 
 
 def test_without_a_journal_every_request_is_grey() -> None:
     assert painter(None)("r0") == painter(None)("r1") == OWNED
+
+
+def test_a_name_that_comes_back_does_not_share_its_colour_with_another() -> None:
+    lab = Lab(40, block_size=2)
+    for step in range(8):
+        lab.admit(f"r{step}", "x")
+        lab.release(f"r{step}")
+    for name in ("r0", "a", "b"):
+        lab.admit(name, "x")
+    colours = [painter(lab.journal)(name) for name in ("r0", "a", "b")]
+    assert len(set(colours)) == 3
