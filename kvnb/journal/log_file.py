@@ -106,8 +106,9 @@ class LogFile:
     def take_back(self, journal: Journal) -> None:
         """Make the file hold ``journal`` again where a successor had begun in it; else nothing is written."""
         header = jsonl.header_line(journal, log=True)
-        begun = os.lseek(self._descriptor, 0, os.SEEK_SET) or os.read(self._descriptor, len(header)) != header
-        if begun or os.fstat(self._descriptor).st_size != self._ends[-1]:
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        is_ours = os.read(self._descriptor, len(header)) == header
+        if not is_ours or os.fstat(self._descriptor).st_size != self._ends[-1]:
             self._rewrite(journal)
 
     def mend(self, journal: Journal) -> None:
