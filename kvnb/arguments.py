@@ -24,6 +24,13 @@ def whole(what: str, value: Any) -> int:
     return int(value.__index__())
 
 
+def sampling(temperature: Any, seed: Any) -> dict[str, Any]:
+    """How the next token is chosen; the seed stays out where nothing is drawn. Raises CommandError."""
+    if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature < float("inf"):
+        raise CommandError(f"the temperature is {temperature!r}: give 0 (the most probable token) or more")
+    return {"temperature": float(temperature), "seed": whole("seed", seed)} if temperature else {}
+
+
 def cache_keys(salt: str | None, lora: str | tuple[str, str] | None) -> dict[str, Any]:
     """What keeps a request's blocks apart, as command arguments; a bare adapter name has the path "". Raises CommandError."""
     keys: dict[str, Any] = {}

@@ -60,6 +60,17 @@ class JournalError(KvnbError):
     """A journal file cannot be read, written or trusted."""
 
 
+class ComputeFailed(KvnbError):
+    """A forward pass failed in the middle. Unlike other errors this one is a step of the journal: its requests are preempted."""
+
+
+class ComputeInterrupted(KeyboardInterrupt):
+    """A forward pass was interrupted; the journal has it as a step that failed. Still an interrupt, so that loops end."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"KeyboardInterrupt: {self}"]
+
+
 class MissingPackage(KvnbError):
     """An optional package is not installed."""
 

@@ -21,12 +21,29 @@ class _Encoding(Protocol):
 class _FileTokenizer(Protocol):
     def encode(self, text: str) -> _Encoding: ...
 
+    def decode(self, ids: list[int]) -> str: ...
+
+    def get_vocab_size(self) -> int: ...
+
 
 class Tokenizer(NamedTuple):
     """How text becomes tokens; ``identity`` enters the digest, ``file`` is None for the built-in ones."""
 
     identity: str
     file: _FileTokenizer | None = None
+
+    @property
+    def vocab_size(self) -> int:
+        """How many tokens a model has to know to read what this tokenizer gives; ``chars`` beyond a byte it does not."""
+        return 256 if self.file is None else self.file.get_vocab_size()
+
+    def text(self, tokens: list[int]) -> str:
+        """What these tokens say; a byte that is no UTF-8 becomes U+FFFD."""
+        if self.file is not None:
+            return self.file.decode(tokens)
+        if self.identity == "bytes":
+            return bytes(tokens).decode("utf-8", "replace")
+        return "".join(map(chr, tokens))
 
     def prompt(self, text: str) -> dict[str, Any]:
         """The canonical form of ``text``: itself, or the ints that a tokenizer in a file makes of it."""
@@ -106,3 +123,9 @@ class _NotLoaded:
 
     def encode(self, text: str) -> _Encoding:
         raise CommandError(f"this journal's tokenizer file ({self.identity[:14]}...) is not loaded: give --tokens")
+
+    def decode(self, ids: list[int]) -> str:
+        return " ".join(map(str, ids))
+
+    def get_vocab_size(self) -> int:
+        raise AssertionError("a loaded journal's memory knows the size of its vocabulary")

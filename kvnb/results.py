@@ -5,7 +5,7 @@ Must not know: IPython. Views are imported only when a result is shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kvnb.core.events import Hit, Ids, Took, Unhashed
@@ -21,12 +21,15 @@ class StepResult:
 
     block_table
         The table of the command's request after the step; empty when it holds no block (any more).
+    num_forward_tokens
+        How many tokens went through the model for it (without memory: would have); what a hit gave did not.
     """
 
-    def __init__(self, lab: Lab, step: Step, block_table: Ids) -> None:
+    def __init__(self, lab: Lab, step: Step, block_table: Ids, num_forward_tokens: int = 0) -> None:
         self.lab = lab
         self.step = step
         self.block_table = block_table
+        self.num_forward_tokens = num_forward_tokens
 
     @property
     def number(self) -> int:
@@ -86,3 +89,56 @@ class StepResult:
         from kvnb.views.text import step_text
 
         return step_text(self.step, self.state)
+
+
+class Generated:
+    """What the attached model made: one step of the journal a token.
+
+    steps
+        Each an ``append`` of the token that the model made.
+    tokens, text
+        All of them, and what they say.
+    block_table
+        The request's table after the last.
+    """
+
+    def __init__(self, lab: Lab, steps: Sequence[Step], block_table: Ids, write: Callable[[list[int]], str]) -> None:
+        self.lab = lab
+        self.steps = tuple(steps)
+        self.block_table = block_table
+        self.tokens: Ids = tuple(token for step in steps for token in step.command.args["tokens"])
+        self.text = write(list(self.tokens))
+
+    @property
+    def name(self) -> str:
+        """The request."""
+        return str(self.steps[-1].command.args["name"])
+
+    @property
+    def digest(self) -> str:
+        """Hex digest of the journal up to the last of these steps."""
+        return self.steps[-1].digest
+
+    @property
+    def num_forward_tokens(self) -> int:
+        """How many tokens went through the model: each once."""
+        return len(self.tokens)
+
+    @property
+    def state(self) -> State:
+        """The pool's state after the last of these steps; for looking only."""
+        return self.lab.journal.state_at(self.steps[-1].number)
+
+    def of(self, kind: type[Hit] | type[Took] | type[Unhashed]) -> Ids:
+        """The ids of one kind of event, over all these steps."""
+        return tuple(block_id for step in self.steps for event in step.of(kind) for block_id in event.ids)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from kvnb.views.shown import generated_shown
+
+        return generated_shown(self)._repr_mimebundle_()
+
+    def __repr__(self) -> str:
+        from kvnb.views.shown import generated_shown
+
+        return generated_shown(self).text

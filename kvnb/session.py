@@ -21,8 +21,9 @@ DEFAULTS: dict[str, Any] = {
     "full_hit": False,
     "sliding_window": None,
     "hash": "sha256",
-    "tokenizer": "chars",
-    "device": "none",
+    "tokenizer": None,
+    "device": "auto",
+    "dtype": "float32",
 }
 """What ``new`` takes where nothing is said. Block size 4, so that a lesson fits a line; vLLM's own is 16."""
 
@@ -58,15 +59,17 @@ class Session:
             raise UnknownName(f"no pool {named(name)}: {nearest(name, self.labs)}")
         return self.labs[name]
 
-    def new(self, num_blocks: int, *, name: str = "pool", **settings: Any) -> tuple[Lab, Lab | None]:
+    def new(self, num_blocks: int | None = None, *, name: str = "pool", **settings: Any) -> tuple[Lab, Lab | None]:
         """Make a pool and use it; the second value is the pool of that name that it replaced, closed."""
         given = {**self.defaults, **settings}
         return self._start(name, lambda old: Lab(num_blocks, name=name, replacing=old, **given))
 
-    def load(self, path: str | Path, *, name: str | None = None, copy: bool = False) -> tuple[Lab, Lab | None]:
+    def load(
+        self, path: str | Path, *, name: str | None = None, copy: bool = False, device: str | None = None
+    ) -> tuple[Lab, Lab | None]:
         """Load a journal file as a pool (under the file's own pool name) and use it; see ``Lab.load``."""
         name = name or Lab.peek_name(path)
-        return self._start(name, lambda old: Lab.load(path, name=name, copy=copy, replacing=old))
+        return self._start(name, lambda old: Lab.load(path, name=name, copy=copy, device=device, replacing=old))
 
     def use(self, name: str) -> Lab:
         """Make the pool of that name the one in use. Raises UnknownName."""

@@ -80,7 +80,7 @@ def do(core: EngineCore, verb: str, **args: Any) -> None:
 
 def seed_lab(until: int = 6, **settings: Any) -> Lab:
     """A pool after the first ``until`` commands of the seed's walk-through."""
-    lab = Lab(11, block_size=4, **settings)
+    lab = Lab(11, block_size=4, **settings, device="none")
     script = [("admit", "r0"), ("admit", "r1"), ("release", "r0"), ("release", "r1"), ("admit", "r2"), ("admit", "r3")]
     for verb, name in script[:until]:
         if verb == "admit":

@@ -23,7 +23,7 @@ def starred(lab: Lab) -> str:
 
 def test_tail_first() -> None:
     """llm-d/llm-d-inference-sim #704: the last block of a finished request is evicted, never its first."""
-    lab = Lab(4, block_size=4)
+    lab = Lab(4, block_size=4, device="none")
     lab.admit("a", "ABCDEFGHIJKL")
     lab.release("a")
     assert lab.admit("new", "x").evicted == (3,)
@@ -33,7 +33,7 @@ def test_tail_first() -> None:
 
 def test_unreachable_middle() -> None:
     """LMCache #443: a chain whose second block is evicted is hit up to the gap, and the rest is no leak."""
-    lab = Lab(12, block_size=4)
+    lab = Lab(12, block_size=4, device="none")
     lab.admit("a", "abcdefghijklmnop")
     lab.release("a")
     lab.evict(2)
@@ -48,7 +48,7 @@ def test_unreachable_middle() -> None:
 
 def two_prompts(free_to: str) -> Lab:
     """Four usable blocks, all free after two prompts that each left a full and a partly filled one."""
-    lab = Lab(5, block_size=4, free_to=free_to)
+    lab = Lab(5, block_size=4, free_to=free_to, device="none")
     for name, text in (("a", "AAAAx"), ("b", "BBBBx")):
         lab.admit(name, text)
         lab.release(name)
@@ -76,7 +76,7 @@ def test_front_or_back_under_the_older_rule() -> None:
 
 def test_lifo_when_off() -> None:
     """vllm PR #51482: without caching the same blocks come back, the last freed first."""
-    lab = Lab(9, block_size=1, prefix_caching=False)
+    lab = Lab(9, block_size=1, prefix_caching=False, device="none")
     first = lab.admit("a", "xyz").block_table
     lab.release("a")
     assert lab.admit("b", "uvw").block_table == first[::-1]
@@ -84,7 +84,7 @@ def test_lifo_when_off() -> None:
 
 def test_full_hit() -> None:
     """nano-vllm PR #199, vllm PRs #11186, #17999: a prompt that is cached whole still computes its last block."""
-    lab = Lab(11, block_size=16)
+    lab = Lab(11, block_size=16, device="none")
     lab.admit("a", "x" * 32)
     again = lab.admit("b", "x" * 32)
     assert (again.hit_blocks, again.new_blocks) == ((1,), (3,))
@@ -96,7 +96,7 @@ def test_full_hit() -> None:
 
 def test_hits_in_the_queue() -> None:
     """vllm #11562: blocks that a request hits in the queue are not counted as room for its new ones."""
-    lab = Lab(7, block_size=4)
+    lab = Lab(7, block_size=4, device="none")
     lab.admit("other", "o")
     lab.admit("a", "ABCDEFGH")
     lab.release("a")
@@ -111,7 +111,7 @@ def test_hits_in_the_queue() -> None:
 
 def test_counted_once() -> None:
     """vllm #43736: a lookup whose allocation fails and is retried counts once, when it is admitted."""
-    lab = Lab(5, block_size=4)
+    lab = Lab(5, block_size=4, device="none")
     lab.admit("a", "ABCDE")
     lab.admit("other", "ooooo")
     for _ in range(5):
@@ -125,7 +125,7 @@ def test_counted_once() -> None:
 
 def test_usage_is_not_cache() -> None:
     """vllm #12077, #5176, sglang #6778: usage 0 % says nothing about what is cached."""
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     lab.admit("a", "ABCDEFGHI")
     lab.release("a")
     assert lab.usage == 0.0
@@ -135,7 +135,7 @@ def test_usage_is_not_cache() -> None:
 
 def test_copies() -> None:
     """vllm PRs #55092, #48933: who follows the events must count copies, or loses a chain that is still there."""
-    lab = Lab(21, block_size=4)
+    lab = Lab(21, block_size=4, device="none")
     first_three = "AAAABBBBCCCC"
     lab.admit("a", first_three)
     lab.admit("b", first_three)
@@ -155,7 +155,7 @@ def test_copies() -> None:
 
 def test_below_a_block() -> None:
     """vllm #14686, #7414: prompts below one block share nothing; longer ones hit before anything is computed."""
-    lab = Lab(21, block_size=16)
+    lab = Lab(21, block_size=16, device="none")
     lab.admit("a", "short text")
     assert lab.admit("b", "short text").hit_blocks == ()
     lab.admit("c", "x" * 40)
@@ -165,7 +165,7 @@ def test_below_a_block() -> None:
 @pytest.mark.parametrize("way", ["reuse", "evict", "reset"])
 def test_hash_survives(way: str) -> None:
     """ovg-project/kvcached #362: whichever way a block loses its hash, it is cached again without a trace."""
-    lab = Lab(4, block_size=4)
+    lab = Lab(4, block_size=4, device="none")
     lab.admit("a", "ABCDEFGH")
     lab.release("a")
     if way == "reuse":
@@ -186,7 +186,7 @@ def test_hash_survives(way: str) -> None:
 
 def test_never_fits() -> None:
     """vllm #39734: what the whole pool cannot hold is refused as impossible, not left waiting."""
-    lab = Lab(13, block_size=4)
+    lab = Lab(13, block_size=4, device="none")
     with pytest.raises(NeverFits, match="needs 13 blocks, the pool has 12: can never fit"):
         lab.admit("big", "x" * 49)
     lab.admit("grows", "x" * 48)
@@ -200,7 +200,7 @@ def decoding_beside_a_session(uncached: bool) -> Lab:
     uncached
         Each block of the request loses its hash before it leaves the window.
     """
-    lab = Lab(11, block_size=4, sliding_window=5)
+    lab = Lab(11, block_size=4, sliding_window=5, device="none")
     lab.admit("session", "SSSSTTTTu")
     lab.release("session")
     lab.admit("w", "wwww")
@@ -224,7 +224,7 @@ def test_window_flush() -> None:
 
 def test_same_name_adapter() -> None:
     """vllm #30931, #3264: an adapter of the same name from another path, or another salt, shares nothing."""
-    lab = Lab(41, block_size=4)
+    lab = Lab(41, block_size=4, device="none")
     keys = [{}, {"lora": "sql=v1"}, {"lora": "sql=v2"}, {"salt": "tenant 1"}, {"salt": "tenant 2"}]
     for number, key in enumerate(keys):
         assert lab.admit(f"r{number}", "ABCDEFGHI", **key).hit_blocks == ()

@@ -18,7 +18,7 @@ def starred(lab: Lab) -> str:
 
 
 def test_the_seeds_walkthrough_gives_the_tables_and_queues_that_it_prints() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     assert starred(lab) == "1 2 3 4 5 6 7 8 9 10"
     assert lab.admit("r0", "ABCDEFGHIJKLMNO").block_table == (1, 2, 3, 4)
     assert starred(lab) == "5 6 7 8 9 10"
@@ -46,7 +46,7 @@ def test_a_result_carries_the_numbers_of_its_step() -> None:
 
 
 def test_the_state_of_an_older_result_is_that_after_its_own_step() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     first = lab.admit("r0", "ABCDEFGHIJKLMNO")
     lab.release("r0")
     assert first.state.columns() == seed_lab(1).state.columns()
@@ -76,7 +76,7 @@ def test_looking_makes_no_step() -> None:
 
 
 def test_vllms_block_size_is_the_default() -> None:
-    lab = Lab(5)
+    lab = Lab(5, device="none")
     assert lab.behaviour.block_size == 16
     assert lab.admit("a", "x" * 17).block_table == (1, 2)
 
@@ -95,7 +95,7 @@ def test_release_all_ends_every_request_in_the_order_of_admission() -> None:
 
 def test_release_all_of_nobody_is_refused() -> None:
     with pytest.raises(RequestError, match="nothing to release"):
-        Lab(5).release(all=True)
+        Lab(5, device="none").release(all=True)
 
 
 def test_names_and_all_exclude_each_other() -> None:
@@ -122,7 +122,7 @@ def test_a_file_gives_its_text_and_the_journal_keeps_the_text(tmp_path: Path) ->
 
 
 def test_with_the_bytes_tokenizer_a_token_is_a_byte() -> None:
-    assert Lab(5, block_size=2, tokenizer="bytes").admit("a", "é").num_tokens == 2
+    assert Lab(5, block_size=2, tokenizer="bytes", device="none").admit("a", "é").num_tokens == 2
 
 
 MISTAKES = [
@@ -170,7 +170,7 @@ def test_a_mistake_is_one_line_and_changes_nothing(mistake: Any, kind: type[Kvnb
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     with pytest.raises(CommandError, match="is not UTF-8 text: give --tokens"):
-        Lab(5).admit("a", file=tmp_path / "binary")
+        Lab(5, device="none").admit("a", file=tmp_path / "binary")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_pool_with_an_impossible_setting_is_not_made(tmp_path: Path, settings: dict[str, Any], line: str) -> None:
     with pytest.raises(SettingError, match=line):
-        Lab(**{"num_blocks": 11, **settings}, log=tmp_path / "log.jsonl")
+        Lab(**{"num_blocks": 11, **settings}, log=tmp_path / "log.jsonl", device="none")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -197,11 +197,11 @@ def test_check_shows_seven_equations_the_last_about_the_journal() -> None:
 def test_a_pool_that_was_changed_behind_its_journal_is_noticed() -> None:
     lab = seed_lab(4)
     lab.pool.evict_blocks([1])
-    lab._recorder._events.clear()
+    lab._recorder._execution.events.clear()
     assert [equation.says for equation in lab.check() if not equation.holds] == ["journal folded = live pool"]
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
     heavy = "'IPython', 'torch', 'pandas', 'numpy', 'plotly', 'zmq'"
-    code = f"import sys; from kvnb import Lab; Lab(5); print([name for name in ({heavy}) if name in sys.modules])"
+    code = f"import sys; from kvnb import Lab; Lab(5, device='none'); print([name for name in ({heavy}) if name in sys.modules])"
     assert run_python(code) == "[]"

@@ -67,12 +67,12 @@ def test_a_tokenizer_in_a_file_is_known_by_its_content(tokenizer_file: Path) -> 
 
 
 def test_a_pool_with_a_tokenizer_file_journals_tokens(tokenizer_file: Path) -> None:
-    lab = Lab(5, block_size=2, tokenizer=str(tokenizer_file))
+    lab = Lab(5, block_size=2, tokenizer=str(tokenizer_file), device="none")
     assert lab.admit("a", "to be").to_dict()["command"] == {"verb": "admit", "name": "a", "tokens": [1, 2]}
 
 
 def test_a_journal_loaded_without_its_tokenizer_file_still_takes_tokens(tokenizer_file: Path, tmp_path: Path) -> None:
-    lab = Lab(5, block_size=2, tokenizer=str(tokenizer_file))
+    lab = Lab(5, block_size=2, tokenizer=str(tokenizer_file), device="none")
     lab.admit("a", "to be")
     again = Lab.load(lab.save(tmp_path / "journal.jsonl"))
     with pytest.raises(CommandError, match=r"tokenizer file .* is not loaded: give --tokens"):

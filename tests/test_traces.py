@@ -35,7 +35,7 @@ def drive(lab: Lab, prompts: Iterator[list[int]]) -> tuple[int, int, int]:
 
 @pytest.mark.slow
 def test_the_conversation_trace_hits_as_often_as_in_vllm() -> None:
-    lab = Lab(10_001, block_size=1)
+    lab = Lab(10_001, block_size=1, device="none")
     started = time.perf_counter()
     assert drive(lab, requests()) == (12_031, 288_500, 60_971)
     print(f"\nconversation trace, 24,062 steps: {time.perf_counter() - started:.1f} s")
@@ -45,6 +45,6 @@ def test_the_conversation_trace_hits_as_often_as_in_vllm() -> None:
 
 
 def test_its_first_2000_requests_in_a_small_pool_hit_as_often_as_in_vllm() -> None:
-    lab = Lab(1_001, block_size=1)
+    lab = Lab(1_001, block_size=1, device="none")
     assert drive(lab, islice(requests(), 2_000)) == (2_000, 54_559, 2_218)
     assert_sound(lab)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kvnb.commands.verb import Arg, Verb, name, text, tokens, whole
-from kvnb.results import StepResult
+from kvnb.commands.verb import Arg, Verb, name, number, text, tokens, whole
+from kvnb.results import Generated, StepResult
 from kvnb.session import Session
 
 _TOKENS = Arg("tokens", "the prompt as ints: 1,2,3 or $variable", tokens, option=True, metavar="1,2,3")
+_DEFER = Arg("defer", "schedule only: `step` computes", option=True)
+_FAIL = Arg("fail", "let the forward pass fail, to see what becomes of it", option=True)
 
 
 def _admit(session: Session, name: str, pool: str | None = None, **prompt: Any) -> StepResult:
@@ -22,8 +24,20 @@ def _append(session: Session, name: str, pool: str | None = None, **prompt: Any)
     return session.lab(pool).append(name, **_ints(prompt))
 
 
-def _prefill(session: Session, name: str, n: int | None = None, pool: str | None = None) -> StepResult:
-    return session.lab(pool).prefill(name, n)
+def _prefill(session: Session, name: str, n: int | None = None, pool: str | None = None, **how: bool) -> StepResult:
+    return session.lab(pool).prefill(name, n, **how)
+
+
+def _step(session: Session, pool: str | None = None, fail: bool = False) -> StepResult:
+    return session.lab(pool).step(fail=fail)
+
+
+def _generate(session: Session, name: str, k: int, pool: str | None = None, **how: Any) -> Generated:
+    return session.lab(pool).generate(name, k, **how)
+
+
+def _reweight(session: Session, seed: int, pool: str | None = None) -> StepResult:
+    return session.lab(pool).reweight(seed)
 
 
 def _accept(session: Session, name: str, k: int, pool: str | None = None) -> StepResult:
@@ -70,17 +84,28 @@ CHANGES = (
             Arg("salt", "keep its blocks apart from equal tokens under another salt", name, option=True),
             Arg("lora", "the adapter, which keeps its blocks apart too", name, option=True, metavar="NAME[=PATH]"),
             Arg("chunk", "only the first N uncached tokens now; prefill schedules the rest", whole, option=True, metavar="N"),
+            _DEFER,
+            _FAIL,
         ),
         _admit,
-        ("admit r0 ABCDEFGHIJKLMNO", "admit r1 'a text with spaces'", "admit r2 --tokens 1,2,3", "admit r3 ABCDEFGH --chunk 4"),
+        (
+            "admit r0 ABCDEFGHIJKLMNO", "admit r1 'a text with spaces'", "admit r2 --tokens 1,2,3", "admit r3 ABCDEFGH --chunk 4",
+            "admit r4 ABCDEFGH --defer",
+        ),
     ),
     Verb(
         "prefill", "changes", "schedule the next N tokens of a prompt that was admitted in chunks",
         (
             Arg("name", "the request", name, required=True, suggest="running"),
             Arg("n", "how many; by default all that is left", whole),
+            _DEFER,
+            _FAIL,
         ),
         _prefill, ("prefill r3 2", "prefill r3"),
+    ),
+    Verb(
+        "step", "changes", "one forward pass over all that was scheduled with --defer, in order",
+        (_FAIL,), _step, ("step",),
     ),
     Verb(
         "append", "changes", "give a running request more tokens, as decoding does",
@@ -89,6 +114,8 @@ CHANGES = (
             Arg("text", "what comes next", text),
             _TOKENS,
             Arg("draft", "tokens that may be rejected: they get slots and no hash", text, option=True, metavar="TEXT"),
+            _DEFER,
+            _FAIL,
         ),
         _append, ("append r0 P", "append r0 --tokens 80", "append r1 Q --draft RST"),
     ),
@@ -119,5 +146,19 @@ CHANGES = (
         _evict, ("evict 5", "evict 3 5"),
     ),
     Verb("reset", "changes", "drop the whole prefix cache; refused while a request holds a block", (), _reset, ("reset",)),
+    Verb(
+        "generate", "changes", "let the model make K tokens: K decode steps, each an append in the journal",
+        (
+            Arg("name", "the request", name, required=True, suggest="running"),
+            Arg("k", "how many", whole, required=True),
+            Arg("temperature", "0, the default: the most probable token; above: drawn", number, option=True, metavar="T"),
+            Arg("seed", "of the drawing; equal seeds give equal tokens", whole, option=True),
+        ),
+        _generate, ("generate r0 3", "generate r0 3 --temperature 0.8 --seed 7"),
+    ),
+    Verb(
+        "reweight", "changes", "change the model's weights in place: what is cached is wrong then, until reset",
+        (Arg("seed", "of the new weights; 0: those of the new pool", whole, required=True),), _reweight, ("reweight 1",),
+    ),
     Verb("undo", "changes", "go back one step; the journal keeps both", (), _undo, ("undo",)),
 )  # fmt: skip

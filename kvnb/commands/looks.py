@@ -12,7 +12,7 @@ from kvnb.errors import CommandError, one_line
 from kvnb.lab import Lab
 from kvnb.session import Session
 from kvnb.views import html, metrics, text
-from kvnb.views.shown import Shown, at_shown, note_shown, state_shown
+from kvnb.views.shown import Shown, at_shown, block_shown, contents_shown, note_shown, proof_shown, state_shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,8 +20,14 @@ if TYPE_CHECKING:
 PARTS = ("state", "queue", "tables", "map", "block", "request")
 
 
-def _show(session: Session, what: str = "state", which: str | None = None, pool: str | None = None) -> Shown:
+def _show(
+    session: Session, what: str = "state", which: str | None = None, contents: bool = False, pool: str | None = None
+) -> Shown:
     lab = session.lab(pool)
+    if contents and what != "map":
+        raise CommandError(
+            f"--contents belongs to show map; show {what} has none" + " (show block ID shows slots)" * (what != "block")
+        )
     if (which is None) == (what in ("block", "request")):
         raise CommandError(
             f"show {what} needs a name or id behind it" if which is None else f"show {what} takes nothing behind it"
@@ -30,6 +36,8 @@ def _show(session: Session, what: str = "state", which: str | None = None, pool:
         return _block(lab, which or "")
     if what == "request":
         return _request(lab, which or "")
+    if contents:
+        return contents_shown(lab)
     return {"state": state_shown, "queue": _queue, "tables": _tables, "map": _map}[what](lab)
 
 
@@ -50,7 +58,7 @@ def _map(lab: Lab) -> Shown:
 def _block(lab: Lab, which: str) -> Shown:
     if not which.isdecimal():
         raise CommandError(f"{one_line(which)} is no block id: give a whole number")
-    return Shown(text.block_text(lab.state, int(which)), html.block_html(lab.state, int(which)), lab.pool.blocks[int(which)])
+    return block_shown(lab, int(which))
 
 
 def _request(lab: Lab, which: str) -> Shown:
@@ -73,6 +81,11 @@ def _metrics(session: Session, pool: str | None = None) -> Shown:
     return note_shown(metrics.metrics_text(lab.name, lab.behaviour, lab.state))
 
 
+def _prove(session: Session, name: str, pool: str | None = None) -> Shown:
+    lab = session.lab(pool)
+    return proof_shown(lab, lab.prove(name))
+
+
 def _log(session: Session, rows: str = "steps", pool: str | None = None) -> pd.DataFrame:
     return session.lab(pool).journal.to_frame(rows)
 
@@ -88,8 +101,9 @@ LOOKS = (
         (
             Arg("what", "state (all of it), queue, tables, map, block ID or request NAME", name, suggest=PARTS),
             Arg("which", "the block id or the request", name, suggest="request"),
+            Arg("contents", "with map: what is in memory, slot by slot", option=True),
         ),
-        _show, ("show", "show queue", "show block 5", "show request r0"),
+        _show, ("show", "show queue", "show block 5", "show request r0", "show map --contents"),
     ),
     Verb("usage", "looks", "1 - free / (N - 1), and apart from it what is cached", (), _usage, ("usage",)),
     Verb("check", "looks", "every invariant as an equation with numbers", (), _check, ("check",)),
@@ -97,6 +111,10 @@ LOOKS = (
     Verb(
         "log", "looks", "the journal as a DataFrame, a row a step or a row an event",
         (Arg("rows", "steps or events", name, suggest=("steps", "events")),), _log, ("log", "log events"),
+    ),
+    Verb(
+        "prove", "looks", "compute a request again without a cache, and compare logits, K, V and the next token",
+        (Arg("name", "the request", name, required=True, suggest="running"),), _prove, ("prove r0",),
     ),
     Verb(
         "at", "looks", "the pool as it was after step K; 0 is the new pool",

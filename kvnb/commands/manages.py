@@ -12,10 +12,12 @@ from kvnb.commands.verb import Arg, Verb, name, whole
 from kvnb.core.policy import FREE_RULES
 from kvnb.errors import printable
 from kvnb.journal import Journal, jsonl, replay
-from kvnb.lab import DEVICES, Lab
+from kvnb.lab import Lab
 from kvnb.manager.behaviour import FREE_ORDERS
 from kvnb.manager.hash_functions import HASH_FUNCTIONS
+from kvnb.memory import MODELS
 from kvnb.session import Session
+from kvnb.tensors.shapes import DEVICES, DTYPES, SHAPES
 from kvnb.views import html, text
 from kvnb.views.shown import Shown, note_shown, state_shown
 from kvnb.views.words import count
@@ -24,12 +26,12 @@ STORY = 40
 """How many steps a replay tells in full; of more, the first and last half of that."""
 
 
-def _new(session: Session, num_blocks: int, no_prefix_caching: bool = False, **settings: Any) -> Shown:
+def _new(session: Session, num_blocks: int | None = None, no_prefix_caching: bool = False, **settings: Any) -> Shown:
     if no_prefix_caching:
         settings["prefix_caching"] = False
     lab, old = session.new(num_blocks, **settings)
     block_size = lab.behaviour.block_size
-    notes = [f"block 0 is the null block, {count(num_blocks - 1, 'block')} can be used"]
+    notes = [f"block 0 is the null block, {count(lab.behaviour.num_blocks - 1, 'block')} can be used"]
     notes += [f"block size {block_size} keeps a lesson on one line; vLLM's default is 16"] * (block_size < 16)
     return _started(lab, old, notes)
 
@@ -42,12 +44,22 @@ def _load(session: Session, file: str, **options: Any) -> Shown:
 
 
 def _started(lab: Lab, old: Lab | None, notes: list[str]) -> Shown:
+    notes.append(memory_text(lab))
     if lab.log_path:
         notes.append(f"every step is written to {printable(str(lab.log_path))}")
     if old:
         notes.append(f"it replaces the pool {printable(old.name)} of {count(len(old.journal), 'step')}, which is closed")
     shown = state_shown(lab)
     return Shown("\n".join([shown.text, *(f"  {note}" for note in notes)]), shown.html + html.text_html("\n".join(notes)), lab)
+
+
+def memory_text(lab: Lab) -> str:
+    """What stands behind the blocks, in a line."""
+    if lab.worker:
+        return f"memory: {lab.worker.describe()}"
+    if lab.memory.device == "auto":
+        return "memory: none, torch is not installed (pip install torch); the blocks are ids only"
+    return "memory: none, the blocks are ids only"
 
 
 def _save(session: Session, file: str, force: bool = False, pool: str | None = None) -> Shown:
@@ -117,7 +129,7 @@ MANAGES = (
     Verb(
         "new", "manages", "a pool of N blocks, block 0 included; a pool of that name is replaced",
         (
-            Arg("num_blocks", "how many blocks", whole, required=True, metavar="N"),
+            Arg("num_blocks", "how many blocks; or give --memory", whole, metavar="N"),
             Arg("block_size", "tokens a block", whole, option=True, metavar="TOKENS"),
             Arg("name", "how the pool is called", name, option=True),
             Arg("no_prefix_caching", "no hashes, no hits: a plain allocator", option=True),
@@ -130,12 +142,22 @@ MANAGES = (
             Arg("sliding_window", "tokens a layer looks back, 2 or more", whole, option=True, metavar="W"),
             Arg("hash", "the hash function", name, option=True, suggest=tuple(HASH_FUNCTIONS), metavar="FUNCTION"),
             Arg("tokenizer", "chars, bytes or the path of a tokenizer.json", name, option=True, suggest="file"),
-            Arg("device", "none: block ids only, no memory", name, option=True, suggest=DEVICES),
+            Arg("device", "where the memory is; none: block ids only", name, option=True, suggest=DEVICES),
+            Arg("dtype", "what K and V are kept in", name, option=True, suggest=tuple(DTYPES)),
+            Arg("shape", "a well-known model's layers, KV heads and head size", name, option=True, suggest=tuple(SHAPES)),
+            Arg("layers", "layers of the model", whole, option=True),
+            Arg("kv_heads", "KV heads a layer", whole, option=True),
+            Arg("head_size", "elements a head", whole, option=True),
+            Arg("model", "what computes: tiny, a random Llama-type decoder", name, option=True, suggest=MODELS),
+            Arg("memory", "instead of N: 2GiB, or 90% of what is free", name, option=True, metavar="BYTES"),
             Arg("log", "a file that gets every step as it happens", name, option=True, suggest="file", metavar="FILE"),
             _FORCE,
         ),
         _new,
-        ("new 11", "new 11 --block-size 16 --name big", "new 11 --sliding-window 8", "new 11 --log run.jsonl"),
+        (
+            "new 11", "new 11 --block-size 16 --name big", "new 11 --sliding-window 8", "new 11 --log run.jsonl",
+            "new 11 --device none", "new --memory 16MiB --dtype bfloat16", "new 9 --shape smollm2-135m --block-size 16",
+        ),
     ),
     Verb(
         "save", "manages", "write the journal to a file",
@@ -147,8 +169,9 @@ MANAGES = (
             Arg("file", "a file made by save or --log", name, required=True, suggest="file"),
             Arg("name", "another name for the pool", name, option=True),
             Arg("copy", "leave the file alone", option=True),
+            Arg("device", "another device for its memory; none: block ids only", name, option=True, suggest=DEVICES),
         ),
-        _load, ("load run.jsonl", "load run.jsonl --name again --copy"),
+        _load, ("load run.jsonl", "load run.jsonl --name again --copy", "load run.jsonl --device none"),
     ),
     Verb("replay", "manages", "run a journal again and tell its story", (_FILE,), _replay, ("replay", "replay run.jsonl")),
     Verb("verify", "manages", "run a journal again and compare every step", (_FILE,), _verify, ("verify", "verify run.jsonl")),

@@ -106,6 +106,14 @@ def whole(word: Word) -> int:
         raise CommandError(f"{one_line(word.text)} is not a whole number") from error
 
 
+def number(word: Word) -> float:
+    """A number. Raises CommandError."""
+    try:
+        return float(word.text)
+    except ValueError as error:
+        raise CommandError(f"{one_line(word.text)} is not a number") from error
+
+
 def tokens(word: Word) -> list[int]:
     """Ints separated by commas, or what an expression gave. Raises CommandError."""
     if word.value is not None and not isinstance(word.value, str):

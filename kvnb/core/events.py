@@ -50,7 +50,7 @@ class Hashed(NamedTuple):
 
 
 class Unhashed(NamedTuple):
-    """``ids`` lost their hash: handed to a new owner (``reuse``) or on command (``evict``)."""
+    """``ids`` lost their hash: handed to a new owner (``reuse``), on command (``evict``) or never computed (``uncomputed``)."""
 
     ids: Ids
     why: Why

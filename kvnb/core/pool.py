@@ -131,9 +131,9 @@ class BlockPool:
             # Also where only null blocks became full: vLLM then publishes a BlockStored of no block.
             self.emit(Hashed(ids_of(new), tuple(map(short_key, hashes))))
 
-    def evict_blocks(self, block_ids: Iterable[int]) -> None:
+    def evict_blocks(self, block_ids: Iterable[int], why: Why = "evict") -> None:
         """Drop the hashes of these blocks, used or free; a block without one stays as it is."""
-        self._drop_hashes([self.blocks[block_id] for block_id in block_ids], "evict")
+        self._drop_hashes([self.blocks[block_id] for block_id in block_ids], why)
 
     def reset_prefix_cache(self) -> bool:
         """Drop every hash; False, and no change, while a request holds a block. The queue keeps its order."""

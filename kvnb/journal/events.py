@@ -34,6 +34,8 @@ KINDS: dict[str, type[Event]] = {
     "request": manager.RequestIs,
     "tokens": manager.Tokens,
     "looked": manager.Looked,
+    "deferred": manager.Deferred,
+    "computed": manager.Computed,
     "extended": manager.Extended,
     "nulled": manager.Nulled,
     "ended": manager.Ended,

@@ -5,7 +5,7 @@ Must not know: how a command is carried out. Appending to ``steps`` is the one a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvnb.errors import UnknownName
@@ -28,13 +28,20 @@ class Cell(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One finished command. ``number`` counts from 1; ``cell`` stays outside the digest."""
+    """One finished command; ``number`` counts from 1. Outside the digest stay the last two fields.
+
+    cell
+        The notebook cell that ran it.
+    origin
+        Where its tokens come from when nobody typed them: the model that made them, with the sampling's settings.
+    """
 
     number: int
     command: Command
     events: tuple[Event, ...]
     digest: str
     cell: Cell | None = None
+    origin: Mapping[str, Any] | None = None
 
     def of(self, kind: type[Event]) -> list[Any]:
         """This step's events of one kind, in order."""
@@ -42,11 +49,22 @@ class Step(NamedTuple):
 
 
 class Journal:
-    """The steps of the pool ``name``, and the state after any of them."""
+    """The steps of the pool ``name``, and the state after any of them.
 
-    def __init__(self, behaviour: Behaviour, name: str = "pool", steps: Iterable[Step] = ()) -> None:
+    memory
+        The settings of the memory behind the blocks, as plain values; outside the digest. None: block ids only.
+    """
+
+    def __init__(
+        self,
+        behaviour: Behaviour,
+        name: str = "pool",
+        steps: Iterable[Step] = (),
+        memory: Mapping[str, Any] | None = None,
+    ) -> None:
         self.behaviour = behaviour
         self.name = name
+        self.memory = memory
         self.steps = list(steps)
         self.first_digest = first_digest(behaviour)
         self._fold: tuple[int, State] | None = None
@@ -59,9 +77,15 @@ class Journal:
         """Hex SHA-256 of the settings and of every step so far."""
         return self.steps[-1].digest if self.steps else self.first_digest
 
-    def next_step(self, command: Command, events: Sequence[Event], cell: Cell | None = None) -> Step:
+    def next_step(
+        self,
+        command: Command,
+        events: Sequence[Event],
+        cell: Cell | None = None,
+        origin: Mapping[str, Any] | None = None,
+    ) -> Step:
         """The step that ``command`` would be; it exists only once it is in ``steps``."""
-        return Step(len(self.steps) + 1, command, tuple(events), next_digest(self.digest, command, events), cell)
+        return Step(len(self.steps) + 1, command, tuple(events), next_digest(self.digest, command, events), cell, origin)
 
     def lineage(self, k: int | None = None) -> list[int]:
         """The numbers of the steps that are in effect after step ``k`` (default: the last), undone ones left out."""

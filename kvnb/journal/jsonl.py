@@ -2,15 +2,18 @@ r"""Journals on file: JSON Lines, schema 1.
 
 Line 1, the header::
 
-    {"kvnb_journal": 1, "pool": NAME, "behaviour": {...}, "digest": d0, "log": true, "written_by": "kvnb 0.1.0"}
+    {"kvnb_journal": 1, "pool": NAME, "behaviour": {...}, "digest": d0, "log": true, "written_by": "kvnb 0.1.0",
+     "memory": {...}}
 
 ``behaviour`` holds the fields of ``Behaviour``; ``log`` is true for a file that a pool writes while it runs and
-that ``load`` therefore goes on writing. Every other line is a step::
+that ``load`` therefore goes on writing; ``memory``, the device and the model behind the blocks, is there only for a pool
+that has any. Every other line is a step::
 
     {"step": 1, "command": {"verb": "admit", "name": "r0", "text": "ABC"}, "events": [["took", [1]], ...],
-     "digest": d1, "cell": [3, "9f2c...", "cell id or null"]}
+     "digest": d1, "cell": [3, "9f2c...", "cell id or null"], "origin": {"model": "tiny", ...}}
 
-``events`` are ``[kind, field, ...]`` as in ``kvnb.journal.events``; ``cell`` is there only for steps from a notebook.
+``events`` are ``[kind, field, ...]`` as in ``kvnb.journal.events``; ``cell`` is there only for steps from a notebook, ``origin``
+only for tokens that a model made. Neither enters the digest.
 A step is finished when its line's newline is on disk: what follows the last newline is a torn step, not an error.
 
 Must not know: how commands are run. Reading checks form and digests, not whether a pool would do the same.
@@ -43,6 +46,8 @@ def header_line(journal: Journal, log: bool) -> bytes:
         "kvnb_journal": SCHEMA, "pool": journal.name, "behaviour": journal.behaviour.to_dict(),
         "digest": journal.first_digest, "log": log, "written_by": f"kvnb {__version__}",
     }  # fmt: skip
+    if journal.memory is not None:
+        values["memory"] = journal.memory
     return json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
 
 
@@ -54,6 +59,8 @@ def step_dict(step: Step) -> dict[str, Any]:
     }  # fmt: skip
     if step.cell is not None:
         values["cell"] = list(step.cell)
+    if step.origin is not None:
+        values["origin"] = step.origin
     return values
 
 
@@ -145,7 +152,7 @@ def _journal(header: dict[str, Any], path: Path) -> Journal:
     if schema != SCHEMA:
         raise JournalError(f"{path} has schema {schema!r}, this kvnb reads {SCHEMA}: pip install -U kvnb")
     try:
-        journal = Journal(Behaviour.from_dict(header["behaviour"]), str(header["pool"]))
+        journal = Journal(Behaviour.from_dict(header["behaviour"]), str(header["pool"]), memory=header.get("memory"))
     except (KeyError, TypeError, AttributeError, ValueError, KvnbError) as error:
         raise JournalError(f"{path}: the header's settings cannot be used ({error})") from error
     if header.get("digest") != journal.first_digest:
@@ -158,7 +165,7 @@ def _step(journal: Journal, values: dict[str, Any], number: int, path: Path) -> 
         command = Command.from_dict(values["command"])
         events = tuple(from_json(event) for event in values["events"])
         claimed, cell = values["digest"], values.get("cell")
-        step = Step(number, command, events, claimed, Cell(*cell) if cell else None)
+        step = Step(number, command, events, claimed, Cell(*cell) if cell else None, values.get("origin"))
         digest = next_digest(journal.digest, command, events)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise JournalError(f"{path}: step {number} is not a step ({one_line(str(error))})") from error

@@ -5,31 +5,44 @@ Must not know: how commands are typed, what results look like.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from kvnb.errors import JournalError
+from kvnb.errors import ComputeFailed, ComputeInterrupted, JournalError, named, one_line
 from kvnb.journal import replay
+from kvnb.journal.execution import Execution
 from kvnb.journal.journal import Cell, Journal, Step
 from kvnb.journal.log_file import LogFile
 from kvnb.manager.command import Command
 from kvnb.manager.engine import EngineCore
+from kvnb.manager.events import RequestIs
+from kvnb.manager.worker import Worker
+
+MOST_AGAIN = 20_000
+"""Tokens that ``undo`` and ``load`` compute again without being asked twice: on a laptop's CPU up to half a minute."""
 
 
 class Recorder:
-    """An engine, the journal of what it did, and the log file, if any, that gets every step.
+    """An engine with its memory, the journal of what it did, and the log file, if any, that gets every step.
 
     A command is first planned, which may raise and changes nothing. Then it is applied, written to the log and
     appended to the journal's steps; that last act makes it exist. What is cut off in between (an interrupt, a full
-    disk) leaves a mark, and whoever asks next gets an engine rebuilt from the journal.
+    disk) leaves a mark, and whoever asks next gets engine and memory rebuilt from the journal. A forward pass that is
+    cut off is no such thing: it is part of the step.
+
+    Raises JournalError when a journal with steps is too long to be computed again by ``worker``.
     """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, worker: Worker | None = None) -> None:
         self._journal = journal
         self._log: LogFile | None = None
-        self._engine, self._events = replay.rebuild(journal)
+        self._execution = replay.rebuild(journal)
         self._torn = False
+        if worker:
+            self._check_again(self._execution, "loading this journal with its memory", "--device none loads the blocks alone")
+            self._execution = replay.rebuild(journal, worker=worker)
 
     @property
     def journal(self) -> Journal:
@@ -40,37 +53,53 @@ class Recorder:
     @property
     def engine(self) -> EngineCore:
         """The engine; after a command that was cut off in the middle, one rebuilt from the journal."""
+        return self.execution.engine
+
+    @property
+    def execution(self) -> Execution:
+        """Engine and memory; after a command that was cut off in the middle, both as the journal says."""
         if self._torn:
-            self._engine, self._events = replay.rebuild(self._journal)
+            self._rebuild()
             if self._log:
                 # A file that cannot be mended now is mended, or complained of, by the next step.
                 with suppress(OSError, JournalError):
                     self._log.mend(self._journal)
             self._torn = False
-        return self._engine
+        return self._execution
 
     @property
     def log_path(self) -> Path | None:
         """The file that steps are written to, if any."""
         return self._log.path if self._log else None
 
-    def run(self, command: Command, cell: Cell | None = None) -> Step:
-        """Do ``command`` and record it. Raises a KvnbError, and changes nothing, when it cannot be done."""
-        apply = self.engine.plan(command)
+    def run(self, command: Command, cell: Cell | None = None, origin: Mapping[str, Any] | None = None) -> Step:
+        """Do ``command`` and record it. Raises a KvnbError, and changes nothing, when it cannot be done.
+
+        When its forward pass fails or is interrupted, the step is recorded as one that failed; then ComputeFailed or
+        ComputeInterrupted says so.
+        """
+        execution = self.execution
+        apply = execution.plan(command)
         self._torn = True
-        apply()
-        step = self._journal.next_step(command, self._events, cell)
+        command, error = execution.carry_out(command, apply)
+        step = self._journal.next_step(command, execution.events, cell, origin)
         self._commit(step)
-        self._events.clear()
-        self._torn = False
+        execution.touched = self._torn = False
+        if error:
+            raise _told(step, error) from error
         return step
 
     def undo(self, cell: Cell | None = None) -> Step:
-        """Go back one step; the journal only grows, by a step that says so. Raises JournalError at the start."""
+        """Go back one step; the journal only grows, by a step that says so. Memory is computed again from the start.
+
+        Raises JournalError at the start, or when that would take too long.
+        """
+        self._check_undo()
         step = self.journal.next_step(Command(replay.UNDO, {}), replay.undo_events(self.journal), cell)
         self._torn = True
         self._commit(step)
-        # The step exists now; the pool it describes is rebuilt from the journal.
+        # The step exists now; the pool and the memory that it describes are rebuilt from the journal.
+        self._execution.touched = True
         self.engine  # noqa: B018
         return step
 
@@ -97,6 +126,31 @@ class Recorder:
             self._log.close()
             self._log = None
 
+    def _rebuild(self) -> None:
+        old = self._execution
+        if old.touched:
+            self._execution = replay.rebuild(self._journal, worker=old.worker)
+        else:
+            # The memory is still that of the last finished step, and only the engine is torn.
+            self._execution = replay.rebuild(self._journal)
+            self._execution.worker = old.worker
+
+    def _check_undo(self) -> None:
+        if self.execution.worker:
+            line = self._journal.lineage()[:-1]
+            self._check_again(
+                replay.rebuild(self._journal, line),
+                "going back one step",
+                "save FILE, then load FILE --device none, goes on without memory",
+            )
+
+    @staticmethod
+    def _check_again(execution: Execution, what: str, way: str) -> None:
+        if execution.num_forward_tokens > MOST_AGAIN:
+            raise JournalError(
+                f"{what} would compute {execution.num_forward_tokens:,} tokens again, more than {MOST_AGAIN:,}: {way}"
+            )
+
     def _adopt(self, file: LogFile, begin: Callable[[Journal], None]) -> None:
         try:
             begin(self._journal)
@@ -109,3 +163,17 @@ class Recorder:
         if self._log:
             self._log.commit(self._journal, step)
         self._journal.steps.append(step)
+
+
+def _told(step: Step, error: BaseException) -> BaseException:
+    """What is raised after a step whose forward pass failed: it says what became of its requests."""
+    names = [event.name for event in step.of(RequestIs) if event.state == "preempted"]
+    which = ", ".join(map(named, names))
+    then = (
+        f"{which} preempted, hashes of what was not computed dropped; `admit {named(names[0])}` resumes" if names else "nothing"
+    )
+    if isinstance(error, KeyboardInterrupt):
+        return ComputeInterrupted(f"step {step.number}, the forward pass was interrupted: {then}")
+    if isinstance(error, Exception):
+        return ComputeFailed(f"step {step.number}, the forward pass failed ({one_line(str(error), 120)}): {then}")
+    return error

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 from kvnb.core.hashing import short_key
 from kvnb.errors import JournalError, KvnbError, one_line
 from kvnb.journal.events import Event, Restored
+from kvnb.journal.execution import Execution
 from kvnb.journal.journal import Journal, Step
 from kvnb.manager.command import Command
 from kvnb.manager.engine import EngineCore
+from kvnb.manager.worker import Worker
 
 UNDO = "undo"
 
@@ -26,26 +28,26 @@ def undo_events(journal: Journal) -> list[Event]:
     return [Restored(line[-2] if len(line) > 1 else 0)]
 
 
-def rebuild(journal: Journal, line: Iterable[int] | None = None) -> tuple[EngineCore, list[Event]]:
-    """An engine in the state after the last step (or after the steps of ``line``), and the list its events go to.
+def rebuild(journal: Journal, line: Iterable[int] | None = None, worker: Worker | None = None) -> Execution:
+    """Engine and memory in the state after the last step, or after the steps of ``line``; all is computed again.
 
     Raises JournalError when a command is refused now, or does something else than the journal says.
     """
-    events: list[Event] = []
-    engine = EngineCore(journal.behaviour, events.append)
+    if worker:
+        worker.clear()
+    execution = Execution(journal.behaviour, worker)
     for number in journal.lineage() if line is None else line:
         step = journal.steps[number - 1]
-        events.clear()
-        _rerun(engine, step)
-        if tuple(events) != step.events:
+        _rerun(execution, step)
+        if tuple(execution.events) != step.events:
             raise JournalError(f"step {number} ({step.command}) does not do what the journal says: verify shows the difference")
-    events.clear()
-    return engine, events
+    execution.touched = False
+    return execution
 
 
-def _rerun(engine: EngineCore, step: Step) -> None:
+def _rerun(execution: Execution, step: Step) -> None:
     try:
-        engine.run(step.command)
+        execution.run(step.command)
     except KvnbError as error:
         raise JournalError(f"step {step.number} ({step.command}) cannot be run again: {error}") from error
     except (TypeError, ValueError, LookupError, AttributeError) as error:
@@ -55,16 +57,15 @@ def _rerun(engine: EngineCore, step: Step) -> None:
 def replay(journal: Journal) -> Iterator[Step]:
     """The steps that the commands of ``journal`` give when a fresh pool runs them now, one at a time."""
     again = Journal(journal.behaviour, journal.name)
-    engine, events = rebuild(again)
+    execution = rebuild(again)
     for step in journal.steps:
-        events.clear()
         if step.command.verb == UNDO:
-            undone = undo_events(again)
-            engine, events = rebuild(again, again.lineage()[:-1])
-            events[:] = undone
+            events = undo_events(again)
+            execution = rebuild(again, again.lineage()[:-1])
         else:
-            _rerun(engine, step)
-        again.steps.append(again.next_step(step.command, events, step.cell))
+            _rerun(execution, step)
+            events = [*execution.events]
+        again.steps.append(again.next_step(step.command, events, step.cell, step.origin))
         yield again.steps[-1]
 
 
@@ -117,7 +118,10 @@ def live_columns(engine: EngineCore) -> dict[str, Any]:
         "keys": [None if block.block_hash is None else short_key(block.block_hash) for block in pool.blocks],
         "copies": {short_key(key): tuple(b.block_id for b in cached.get_blocks(key)) for key in cached},
         "requests": {
-            name: (r.status, r.num_tokens, r.num_computed_tokens, len(r.drafts), manager.block_table(name))
+            name: (
+                r.status, r.num_tokens, r.num_computed_tokens, len(r.drafts), engine.scheduler.num_deferred(name),
+                manager.block_table(name),
+            )
             for name, r in engine.scheduler.requests.items()
         },
-    }
+    }  # fmt: skip

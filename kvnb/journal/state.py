@@ -12,7 +12,7 @@ from typing import Any
 from kvnb.core.events import Back, Cleared, Dropped, Front, Hashed, Hit, Took, Unhashed
 from kvnb.journal.events import Event
 from kvnb.journal.queue_ring import QueueRing
-from kvnb.manager.events import Ended, Extended, Looked, Nulled, RequestIs, Tokens
+from kvnb.manager.events import Computed, Deferred, Ended, Extended, Looked, Nulled, RequestIs, Tokens
 
 
 @dataclass
@@ -23,6 +23,7 @@ class RequestState:
     num_tokens: int = 0
     num_scheduled: int = 0
     num_drafts: int = 0
+    num_deferred: int = 0
     table: list[int] = field(default_factory=list)
     hits: int = 0
 
@@ -88,7 +89,8 @@ class State:
             "keys": list(self.keys),
             "copies": {key: tuple(ids) for key, ids in self.copies.items()},
             "requests": {
-                name: (r.state, r.num_tokens, r.num_scheduled, r.num_drafts, tuple(r.table)) for name, r in self.requests.items()
+                name: (r.state, r.num_tokens, r.num_scheduled, r.num_drafts, r.num_deferred, tuple(r.table))
+                for name, r in self.requests.items()
             },
         }
 
@@ -141,7 +143,7 @@ class State:
         request.state = event.state
         if event.state == "preempted":
             self.counters.preemptions += 1
-            request.num_scheduled = request.num_drafts = 0
+            request.num_scheduled = request.num_drafts = request.num_deferred = 0
             self._disown(event.name)
 
     def _tokens(self, event: Tokens) -> None:
@@ -156,6 +158,13 @@ class State:
         else:
             self.counters.queries += event.n
             self.counters.hits += event.hits
+
+    def _deferred(self, event: Deferred) -> None:
+        self.requests[event.name].num_deferred = event.n
+
+    def _computed(self, event: Computed) -> None:
+        for name in event.names:
+            self.requests[name].num_deferred = 0
 
     def _extended(self, event: Extended) -> None:
         self.requests[event.name].table.extend(event.ids)
@@ -187,5 +196,6 @@ class State:
 _FOLDS: dict[type[Event], Callable[[State, Any], None]] = {
     Took: State._took, Hit: State._hit, Dropped: State._dropped, Front: State._front, Back: State._back,
     Hashed: State._hashed, Unhashed: State._unhashed, Cleared: State._cleared, RequestIs: State._request,
-    Tokens: State._tokens, Looked: State._looked, Extended: State._extended, Nulled: State._nulled, Ended: State._ended,
+    Tokens: State._tokens, Looked: State._looked, Deferred: State._deferred, Computed: State._computed,
+    Extended: State._extended, Nulled: State._nulled, Ended: State._ended,
 }  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 from kvnb.journal.journal import Journal
 from kvnb.manager.behaviour import Behaviour
 from kvnb.manager.command import Command
+from kvnb.manager.engine import COMPUTE, computes
 from kvnb.manager.request import Request, get_request_block_hasher
 from kvnb.manager.tokenizers import TOKENIZERS
 
@@ -26,6 +27,7 @@ class Transcript:
     def __init__(self, behaviour: Behaviour, hashes: bool = True) -> None:
         self.requests: dict[str, Request] = {}
         self._tokenizer = behaviour.tokenizer
+        self._deferred: list[str] = []
         self._hasher = get_request_block_hasher(behaviour if hashes else replace(behaviour, prefix_caching=False))
 
     @classmethod
@@ -38,6 +40,19 @@ class Transcript:
 
     def apply(self, command: Command) -> None:
         """Follow one command that was carried out. Undo is the journal's business: see ``of``."""
+        self._follow(command)
+        if command.verb in COMPUTE:
+            self._settle(command)
+
+    def _settle(self, command: Command) -> None:
+        """A pass that failed preempts its requests, and with them their drafts go."""
+        self._deferred += [command.args["name"]] if "name" in command.args else []
+        if computes(command):
+            for name in self._deferred if command.args.get("fail") else ():
+                self.requests[name].drafts = ()
+            self._deferred.clear()
+
+    def _follow(self, command: Command) -> None:
         args = command.args
         if command.verb == "admit" and args["name"] not in self.requests:
             lora = (args["lora"][0], args["lora"][1]) if "lora" in args else None

@@ -20,11 +20,11 @@ from kvnb.commands.help import overview
 from kvnb.commands.run import Evaluate, run_words
 from kvnb.core.policy import FREE_RULES
 from kvnb.errors import CommandError, SettingError, one_line
-from kvnb.lab import DEVICES
 from kvnb.manager.behaviour import FREE_ORDERS
 from kvnb.manager.hash_functions import HASH_FUNCTIONS
 from kvnb.prompts import get_tokenizer
 from kvnb.session import DEFAULTS, Session
+from kvnb.tensors.shapes import DEVICES, DTYPES
 
 
 @magics_class
@@ -38,8 +38,12 @@ class KVPool(Magics):
     full_hit = Bool(DEFAULTS["full_hit"], help="Whether a lookup may hit the whole prompt.").tag(config=True)
     sliding_window = Int(DEFAULTS["sliding_window"], min=2, allow_none=True, help="Tokens a layer looks back.").tag(config=True)
     hash = Enum(list(HASH_FUNCTIONS), DEFAULTS["hash"], help="The hash function.").tag(config=True)
-    tokenizer = Unicode(DEFAULTS["tokenizer"], help="chars, bytes or the path of a tokenizer.json.").tag(config=True)
-    device = Enum(DEVICES, DEFAULTS["device"], help="Where the blocks' memory is.").tag(config=True)
+    tokenizer = Unicode(
+        DEFAULTS["tokenizer"], allow_none=True,
+        help="chars, bytes or the path of a tokenizer.json; None: bytes where a model reads them, else chars.",
+    ).tag(config=True)  # fmt: skip
+    device = Enum(DEVICES, DEFAULTS["device"], help="Where the blocks' memory is; none: block ids only.").tag(config=True)
+    dtype = Enum(list(DTYPES), DEFAULTS["dtype"], help="What K and V are kept in.").tag(config=True)
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.session = Session()
@@ -48,12 +52,12 @@ class KVPool(Magics):
         self.session.defaults.update({name: getattr(self, name) for name in DEFAULTS})
 
     @validate("tokenizer")
-    def _known_tokenizer(self, proposal: Any) -> str:
+    def _known_tokenizer(self, proposal: Any) -> str | None:
         try:
-            get_tokenizer(proposal["value"])
+            get_tokenizer(proposal["value"] or "bytes")
         except SettingError as error:
             raise TraitError(str(error)) from error
-        return str(proposal["value"])
+        return proposal["value"]  # type: ignore[no-any-return]
 
     @observe(*DEFAULTS)
     def _new_default(self, change: Any) -> None:
@@ -108,7 +112,7 @@ def _forget_refused(shell: InteractiveShell) -> None:
         try:
             if trait is not None:
                 trait._validate(shell, value)
-            if name == "tokenizer":
+            if name == "tokenizer" and value is not None:
                 get_tokenizer(value)
         except (TraitError, SettingError):
             del kept[name]

@@ -14,10 +14,11 @@ class Command(NamedTuple):
     """One change to a pool.
 
     verb
-        ``admit``, ``prefill``, ``append``, ``accept``, ``release``, ``preempt``, ``evict``, ``reset`` or ``undo``.
+        ``admit``, ``prefill``, ``append``, ``accept``, ``release``, ``preempt``, ``evict``, ``reset``, ``step``, ``reweight``
+        or ``undo``.
     args
         By verb: ``name``, ``text`` or ``tokens``, ``salt``, ``lora`` (name and path), ``chunk``, ``n``, ``k``, ``draft``
-        (``text`` or ``tokens``), ``names``, ``ids``.
+        (``text`` or ``tokens``), ``defer``, ``fail``, ``names``, ``ids``, ``seed``.
     """
 
     verb: str
@@ -35,15 +36,17 @@ class Command(NamedTuple):
     def __str__(self) -> str:
         """The line that gives this command when typed after ``%kvpool``."""
         words = [*self.args.get("names", ()), *self.args.get("ids", ())]
-        words += [self.args[key] for key in ("name", "text", "n", "k") if key in self.args]
+        words += [self.args[key] for key in ("name", "text", "n", "k", "seed") if key in self.args]
         placed = [shlex.quote(str(word)) for word in words]
         if any(word.startswith("-") for word in map(str, words)):
             placed.insert(0, "--")
         options = [word for key in _OPTIONS if key in self.args for word in (f"--{key}", _typed(self.args[key]))]
+        options += [f"--{key}" for key in _FLAGS if self.args.get(key)]
         return " ".join([self.verb, *options, *placed])
 
 
 _OPTIONS = ("tokens", "salt", "lora", "chunk", "draft")
+_FLAGS = ("defer", "fail")
 
 
 def _typed(value: Any) -> str:

@@ -14,6 +14,15 @@ from kvnb.manager.command import Command
 from kvnb.manager.kv_cache_manager import Emit
 from kvnb.manager.scheduler import Apply, Scheduler
 from kvnb.manager.tokenizers import TOKENIZERS
+from kvnb.manager.worker import Scheduled
+
+COMPUTE = ("admit", "prefill", "append", "step")
+"""The verbs that end in a forward pass over all that is scheduled, unless they defer it."""
+
+
+def computes(command: Command) -> bool:
+    """Whether ``command`` ends in a forward pass."""
+    return command.verb in COMPUTE and not command.args.get("defer")
 
 
 class EngineCore:
@@ -31,21 +40,52 @@ class EngineCore:
             "preempt": self.scheduler.preempt,
             "evict": self.scheduler.evict,
             "reset": self.scheduler.reset,
+            "step": self.scheduler.step,
+            "reweight": self._reweight,
         }
 
     def plan(self, command: Command) -> Apply:
         """What ``command`` would do, checked against the present state; nothing changes before it is called.
 
-        Raises a KvnbError that says why the command cannot run.
+        Raises a KvnbError that says why the command cannot run. What it schedules is then computed or not: ``settle``.
         """
         verb = self._verbs.get(command.verb)
         if verb is None:
             raise CommandError(f"unknown command {one_line(command.verb)}: {nearest(command.verb, self._verbs)}")
-        return verb(**command.args)
+        defer, fail = command.args.get("defer"), command.args.get("fail")
+        if not defer and not fail:
+            return verb(**command.args)
+        if command.verb not in COMPUTE or (defer and fail):
+            raise CommandError("a pass that is put off cannot fail yet: leave --defer or --fail out")
+        return verb(**{name: value for name, value in command.args.items() if name not in ("defer", "fail")})
+
+    def tokens_of(self, command: Command) -> list[int]:
+        """All tokens that ``command`` brings, drafts included."""
+        given = command.args
+        draft = given.get("draft") or {}
+        return [*self._tokens(**{k: given[k] for k in ("text", "tokens") if k in given}), *self._tokens(**draft)]
+
+    def scheduled(self, command: Command) -> list[Scheduled]:
+        """What a forward pass has to compute now that ``command`` is applied; nothing when it is put off."""
+        return self.scheduler.scheduled() if computes(command) else []
+
+    def settle(self, command: Command) -> None:
+        """Take note of the forward pass of an applied ``command``: done, put off (``defer``), or failed (``fail``)."""
+        if command.args.get("fail"):
+            self.scheduler.fail()
+        elif computes(command):
+            self.scheduler.computed()
+        elif command.verb in COMPUTE:
+            self.scheduler.defer(command.args["name"])
 
     def run(self, command: Command) -> None:
-        """Plan and apply."""
+        """Plan, apply and settle."""
         self.plan(command)()
+        self.settle(command)
+
+    def _reweight(self, seed: int) -> Apply:
+        """The worker's business alone: the pool does not know what its blocks hold."""
+        return lambda: None
 
     def _admit(
         self, name: str, salt: str | None = None, lora: Sequence[str] = (), chunk: int | None = None, **prompt: Any

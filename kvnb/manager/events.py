@@ -41,6 +41,20 @@ class Looked(NamedTuple):
     preempted: bool
 
 
+class Deferred(NamedTuple):
+    """``n`` scheduled tokens of request ``name`` wait for a later forward pass; their full blocks are in the map already."""
+
+    name: str
+    n: int
+
+
+class Computed(NamedTuple):
+    """A forward pass computed the deferred tokens of ``names``, ``n`` in all (what no command deferred goes without saying)."""
+
+    names: tuple[str, ...]
+    n: int
+
+
 class Extended(NamedTuple):
     """``ids`` were appended to the block table of request ``name``; 0 stands where no memory is needed."""
 
@@ -62,4 +76,4 @@ class Ended(NamedTuple):
     name: str
 
 
-ManagerEvent = RequestIs | Tokens | Looked | Extended | Nulled | Ended
+ManagerEvent = RequestIs | Tokens | Looked | Deferred | Computed | Extended | Nulled | Ended

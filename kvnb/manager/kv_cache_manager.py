@@ -6,7 +6,7 @@ Must not know: verbs, names that users type, the order in which requests come.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from kvnb.core.block import KVCacheBlock
 from kvnb.core.events import PoolEvent
@@ -109,6 +109,21 @@ class KVCacheManager:
         self._check_fits(request.name, need, free, 0, lambda: need - len(leaving) + sum(not block.is_null for block in table))
         return Allocation([], skipped, need, num_tokens)
 
+    def check_decode(self, request: Request, k: int) -> None:
+        """Whether ``k`` tokens, one after another, find their blocks. Raises as ``plan_next``."""
+        table: list[KVCacheBlock | None] = [*self.req_to_blocks[request.name]]
+        free, left = self.block_pool.get_num_free_blocks(), 0
+        for tokens in range(request.num_tokens, request.num_tokens + k):
+            for block in table[left : self._num_skipped(tokens)]:
+                # What leaves the window comes back, unless it is another's too; None stands for a block to come.
+                free += block is None or (not block.is_null and block.ref_cnt == 1)
+            left = max(left, self._num_skipped(tokens))
+            if self._num_blocks(tokens + 1) > len(table):
+                if free == 0:
+                    self._refuse(request.name, table.count(None) + 1, table.count(None), 0, len(table) + 1 - left)
+                free -= 1
+                table.append(None)
+
     def _num_blocks(self, num_tokens: int) -> int:
         return -(-num_tokens // self.behaviour.block_size)
 
@@ -125,9 +140,10 @@ class KVCacheManager:
         return leaving
 
     def _check_fits(self, name: str, need: int, free: int, own: int, count_at_once: Callable[[], int]) -> None:
-        if need <= free - own:
-            return
-        at_once = count_at_once()
+        if need > free - own:
+            self._refuse(name, need, free, own, count_at_once())
+
+    def _refuse(self, name: str, need: int, free: int, own: int, at_once: int) -> NoReturn:
         usable = self.behaviour.num_blocks - 1
         if at_once > usable:
             raise NeverFits(
@@ -163,6 +179,11 @@ class KVCacheManager:
         table = self.req_to_blocks.pop(request.name)
         self.num_cached_block.pop(request.name, None)
         self.block_pool.free_blocks(reversed(table) if self.behaviour.free_order == "reverse" else table)
+
+    def drop_uncomputed(self, request: Request, first: int) -> None:
+        """Take the hash from each block of ``request`` that holds a token at ``first`` or after: nothing was written there."""
+        blocks = self.req_to_blocks[request.name][first // self.behaviour.block_size :]
+        self.block_pool.evict_blocks([block.block_id for block in blocks if not block.is_null], "uncomputed")
 
     def _begin(self, name: str, plan: Allocation) -> list[KVCacheBlock]:
         table = self.req_to_blocks[name] = []

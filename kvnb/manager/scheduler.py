@@ -11,9 +11,10 @@ from functools import partial
 from kvnb.core.invariants import Equation, check
 from kvnb.errors import RequestError, ResetRefused, UnknownName, counted, named, nearest
 from kvnb.manager.behaviour import Behaviour
-from kvnb.manager.events import Ended, Looked, ManagerEvent, RequestIs, Tokens
+from kvnb.manager.events import Computed, Deferred, Ended, Looked, ManagerEvent, RequestIs, Tokens
 from kvnb.manager.kv_cache_manager import Allocation, Emit, KVCacheManager
 from kvnb.manager.request import Lora, Request, get_request_block_hasher
+from kvnb.manager.worker import Scheduled
 
 Apply = Callable[[], None]
 """A plan that fits: calling it makes the change and cannot be refused any more."""
@@ -28,6 +29,9 @@ class Scheduler:
     def __init__(self, behaviour: Behaviour, emit: Emit | None = None) -> None:
         self.kv_cache_manager = KVCacheManager(behaviour, emit)
         self.requests: dict[str, Request] = {}
+        # Scheduled tokens that no forward pass has computed: a request's name to the place of its first one.
+        self.waiting: dict[str, int] = {}
+        self._deferred: list[str] = []
         self._hasher = get_request_block_hasher(behaviour)
         self._emit_event = emit
 
@@ -94,12 +98,21 @@ class Scheduler:
         plan = self.kv_cache_manager.plan_next(request, request.num_tokens + len(tokens), len(drafts))
         return partial(self._append, request, tokens, drafts, plan)
 
+    def check_decode(self, name: str, k: int) -> None:
+        """Whether ``k`` tokens, one after another, can be appended to a request. Raises as ``append``."""
+        if k < 1:
+            raise RequestError(f"{named(name)} cannot make {k} tokens: give 1 or more")
+        self.append(name, [0])
+        self._check_computed([name])
+        self.kv_cache_manager.check_decode(self.find(name), k)
+
     def accept(self, name: str, k: int) -> Apply:
         """Make the first ``k`` drafts tokens of the request and drop the others; no block moves, none is hashed.
 
         Raises UnknownName or RequestError.
         """
         request = self._running(name, "accept drafts")
+        self._check_computed([name])
         if not request.drafts:
             raise RequestError(f"{named(name)} has no drafts: append a text with --draft first")
         if not 0 <= k <= len(request.drafts):
@@ -116,11 +129,20 @@ class Scheduler:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise RequestError(f"{named(twice)} is named twice: once is enough")
+        self._check_computed(names)
         return partial(self._release, requests)
 
     def preempt(self, name: str) -> Apply:
         """Take all blocks of a running request; it keeps its tokens and can be resumed."""
-        return partial(self._preempt, self._running(name, "be preempted"))
+        request = self._running(name, "be preempted")
+        self._check_computed([name])
+        return partial(self._preempt, request)
+
+    def step(self) -> Apply:
+        """Compute what was deferred. Raises RequestError when nothing was."""
+        if not self.waiting:
+            raise RequestError("no token waits to be computed: admit, prefill or append with --defer first")
+        return lambda: None
 
     def evict(self, ids: Sequence[int]) -> Apply:
         """Drop the hashes of these blocks. Raises UnknownName for block 0 and for an id out of range."""
@@ -151,43 +173,100 @@ class Scheduler:
         request.status = "running"
         self.requests[request.name] = request
         self._emit(RequestIs(request.name, "running"))
-        self._schedule(request, plan.num_tokens_to_cache)
+        self._schedule(request, hits, plan.num_tokens_to_cache)
         if self.kv_cache_manager.behaviour.prefix_caching:
             self._emit(Looked(request.name, request.num_tokens, hits, resumed))
         self.kv_cache_manager.allocate_slots(request, plan)
 
     def _prefill(self, request: Request, n: int, plan: Allocation) -> None:
-        self._schedule(request, request.num_computed_tokens + n)
+        self._schedule(request, request.num_computed_tokens, request.num_computed_tokens + n)
         self.kv_cache_manager.allocate_slots(request, plan)
 
     def _append(self, request: Request, tokens: Sequence[int], drafts: Sequence[int], plan: Allocation) -> None:
+        first = request.num_tokens
         request.append(tokens)
-        self._schedule(request, request.num_tokens, drafts)
+        self._schedule(request, first, request.num_tokens, drafts)
         self.kv_cache_manager.allocate_slots(request, plan)
 
     def _accept(self, request: Request, k: int) -> None:
         request.append(request.drafts[:k])
-        self._schedule(request, request.num_tokens)
+        self._schedule(request, request.num_tokens, request.num_tokens)
 
-    def _schedule(self, request: Request, num_computed_tokens: int, drafts: Sequence[int] = ()) -> None:
+    def _schedule(self, request: Request, first: int, num_computed_tokens: int, drafts: Sequence[int] = ()) -> None:
         request.num_computed_tokens = num_computed_tokens
         request.drafts = tuple(drafts)
+        if first < num_computed_tokens + len(drafts):
+            self.waiting.setdefault(request.name, first)
         self._emit(Tokens(request.name, request.num_tokens, num_computed_tokens, len(drafts)))
 
     def _release(self, requests: Sequence[Request]) -> None:
         for request in requests:
             if request.status == "running":
                 self.kv_cache_manager.free(request)
+            self.waiting.pop(request.name, None)
             del self.requests[request.name]
             self._emit(Ended(request.name))
 
     def _preempt(self, request: Request) -> None:
         self.kv_cache_manager.free(request)
+        self.waiting.pop(request.name, None)
         request.status = "preempted"
         request.num_computed_tokens = 0
         request.drafts = ()
         request.num_preemptions += 1
         self._emit(RequestIs(request.name, "preempted"))
+
+    # --- after a plan was applied: its tokens are deferred, computed, or lost ------------------------------
+
+    def scheduled(self) -> list[Scheduled]:
+        """What the next forward pass computes, in the order of scheduling."""
+        return [self._waiting_tokens(self.requests[name], first) for name, first in self.waiting.items()]
+
+    def num_waiting(self, name: str) -> int:
+        """How many tokens of a request, drafts included, wait for a forward pass."""
+        request = self.requests[name]
+        return request.num_computed_tokens + len(request.drafts) - self.waiting[name] if name in self.waiting else 0
+
+    def num_all_waiting(self) -> int:
+        """How many tokens the next forward pass computes."""
+        return sum(map(self.num_waiting, self.waiting))
+
+    def num_deferred(self, name: str) -> int:
+        """How many of them a command has put off."""
+        return self.num_waiting(name) if name in self._deferred else 0
+
+    def defer(self, name: str) -> None:
+        """Put the forward pass off: the tokens of ``name`` stay scheduled, in the map, and uncomputed."""
+        if name in self.waiting:
+            if name not in self._deferred:
+                self._deferred.append(name)
+            self._emit(Deferred(name, self.num_waiting(name)))
+
+    def computed(self) -> None:
+        """A forward pass has computed all that waited."""
+        if self._deferred:
+            self._emit(Computed(tuple(self._deferred), sum(map(self.num_waiting, self._deferred))))
+            self._deferred.clear()
+        self.waiting.clear()
+
+    def fail(self) -> None:
+        """The forward pass failed: what it was to compute loses its hashes, its requests are preempted, the last first."""
+        for name, first in self.waiting.items():
+            self.kv_cache_manager.drop_uncomputed(self.requests[name], first)
+        failed = list(self.waiting)
+        self._deferred.clear()
+        self.waiting.clear()
+        for name in reversed(failed):
+            self._preempt(self.requests[name])
+
+    def _waiting_tokens(self, request: Request, first: int) -> Scheduled:
+        tokens = (*request.token_ids[first : request.num_computed_tokens], *request.drafts)
+        return Scheduled(request.name, first, tokens, len(request.drafts))
+
+    def _check_computed(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name in self._deferred:
+                raise RequestError(f"{named(name)} has {counted(self.num_waiting(name), 'token')} to be computed: step first")
 
     def _reset(self) -> None:
         done = self.kv_cache_manager.block_pool.reset_prefix_cache()

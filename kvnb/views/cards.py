@@ -30,8 +30,8 @@ def step_html(journal: Journal, step: Step, state: State) -> str:
     brush = Brush(painter(journal), marks_of(step))
     return card(
         div("font-size:14px", _sentence(step, brush.painter)),
-        *_evictions(step),
-        *_filled(step),
+        *evictions(step),
+        *filled(step),
         *_changed(step, state, brush),
         queue_row(state, brush),
         foot(f"step {step.number}", f"usage {state.usage:.2f}", _lost(step), f"digest {step.digest[:4]}…", _ringed(brush.marks)),
@@ -48,17 +48,19 @@ def _sentence(step: Step, paint_of: Painter) -> str:
     return chips + re.sub(r"([1-9]\d* block\(s\) from cache)", r"<b>\1</b>", rest)
 
 
-def _evictions(step: Step) -> Iterator[str]:
+def evictions(step: Step) -> Iterator[str]:
+    """Blocks that lost their hash, a line of markup each event; those that a command named are no news."""
     for event in step.of(Unhashed):
         if step.command.verb == "evict":
             continue
         ids = listed(shortened(event.ids), str, 65)
-        says = f"evict: block {ids} loses its hash" if len(event.ids) == 1 else f"evict: blocks {ids} lose their hash"
+        what = "not computed" if event.why == "uncomputed" else "evict"
+        says = f"{what}: block {ids} loses its hash" if len(event.ids) == 1 else f"{what}: blocks {ids} lose their hash"
         pin = span("display:inline-block;width:16px;text-align:center;margin:5px 0 0 5px", CROSS)
         yield div("margin-top:4px", pin, safe(says))
 
 
-def _filled(step: Step) -> Iterator[str]:
+def filled(step: Step) -> Iterator[str]:
     """Blocks that became full while their request ran; those of an admission are no news, and some left before."""
     for event in step.of(Hashed):
         if step.command.verb == "admit" or not event.ids:

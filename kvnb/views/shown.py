@@ -5,14 +5,20 @@ Must not know: how the two forms are made (``text`` and ``html`` do), nor the li
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kvnb.journal import Journal, State
-from kvnb.views import html, text
+from kvnb.journal.contents import contents
+from kvnb.views import contents as slots
+from kvnb.views import generated, html, memory, proofs, text
+from kvnb.views.cards import MAPPED
+from kvnb.views.contents import Contents
 
 if TYPE_CHECKING:
     from kvnb.lab import Lab
-    from kvnb.results import StepResult
+    from kvnb.results import Generated, StepResult
+    from kvnb.tensors.prove import Proof
 
 
 class Shown:
@@ -34,6 +40,44 @@ def step_shown(result: StepResult) -> Shown:
     """A finished step, with the state after it."""
     journal, state = result.lab.journal, result.state
     return Shown(text.step_text(result.step, state), html.step_html(journal, result.step, state), result)
+
+
+def generated_shown(result: Generated) -> Shown:
+    """Tokens that the model made, with the state after the last."""
+    journal, state = result.lab.journal, result.state
+    plain = generated.generated_text(result.steps, result.text, state)
+    return Shown(plain, generated.generated_html(journal, result.steps, result.text, state), result)
+
+
+def proof_shown(lab: Lab, proof: Proof) -> Shown:
+    """A request computed again without a cache."""
+    tokenizer = lab.behaviour.tokenizer
+    return Shown(proofs.proof_text(proof, tokenizer), proofs.proof_html(proof, tokenizer), proof)
+
+
+def block_shown(lab: Lab, block_id: int) -> Shown:
+    """One block and what is in its slots. Raises UnknownName when there is none of that id."""
+    says = text.block_text(lab.state, block_id)
+    if block_id == 0:
+        return Shown(says, html.block_html(lab.state, block_id), lab.pool.blocks[block_id])
+    block = _contents(lab, [block_id])[block_id]
+    plain = "\n".join([says, *slots.block_lines(block, lab.behaviour.tokenizer)])
+    return Shown(plain, memory.slots_html(lab.journal, lab.state, block_id, block), lab.pool.blocks[block_id])
+
+
+def contents_shown(lab: Lab) -> Shown:
+    """What is in the slots of every block; of a large pool the first ones."""
+    blocks = _contents(lab, range(1, min(lab.behaviour.num_blocks, MAPPED)))
+    more = lab.behaviour.num_blocks - 1 - len(blocks)
+    left_out = f"\n  ... {more:,} more blocks: show block ID" if more else ""
+    plain = slots.map_text(blocks) + left_out
+    return Shown(plain, memory.map_html(lab.journal, lab.state, blocks) + html.text_html(left_out.strip()), blocks)
+
+
+def _contents(lab: Lab, ids: Iterable[int]) -> dict[int, Contents]:
+    worker = lab.worker
+    found = contents(lab.journal, ids)
+    return {block_id: Contents(slots, worker.store.k_norms(block_id) if worker else None) for block_id, slots in found.items()}
 
 
 def state_shown(lab: Lab) -> Shown:

@@ -15,7 +15,7 @@ from kvnb.journal.events import Restored
 from kvnb.journal.replay import Verdict
 from kvnb.journal.state import RequestState
 from kvnb.manager import Behaviour
-from kvnb.manager.events import Extended, Looked, Nulled, Tokens
+from kvnb.manager.events import Computed, Deferred, Extended, Looked, Nulled, RequestIs, Tokens
 from kvnb.views.words import count, listed, queue_ends, short, shortened
 
 # --- one step ------------------------------------------------------------------------------------------------
@@ -40,9 +40,10 @@ def details(step: Step) -> list[str]:
     """What else happened, a line each: blocks that lost their hash, blocks that got one by an append."""
     lines = []
     for event in step.of(Unhashed):
-        lines += [f"  evict: block {block_id} loses its hash" for block_id in event.ids[:64]]
+        what = "not computed" if event.why == "uncomputed" else "evict"
+        lines += [f"  {what}: block {block_id} loses its hash" for block_id in event.ids[:64]]
         if len(event.ids) > 64:
-            lines.append(f"  evict: and {count(len(event.ids) - 64, 'block')} more")
+            lines.append(f"  {what}: and {count(len(event.ids) - 64, 'block')} more")
     if step.command.verb in ("append", "prefill"):
         for event in step.of(Hashed):
             lines += [f"  block {block_id} is full: it gets a hash" for block_id in event.ids[:64]]
@@ -71,6 +72,9 @@ def _more(step: Step) -> str:
     for event in step.of(Tokens):
         parts += [f", {event.scheduled} tokens scheduled"] * (event.scheduled < event.n)
         parts += [f", slots for {count(event.draft, 'draft')}"] * bool(event.draft)
+    parts += [f", {count(event.n, 'token')} not computed yet" for event in step.of(Deferred)]
+    if step.command.args.get("fail"):
+        parts.append(f"; the forward pass failed, {_lost(step)}")
     return "".join(parts)
 
 
@@ -95,6 +99,23 @@ def _reset(step: Step) -> str:
     return "reset: the prefix cache is empty, the free queue keeps its order"
 
 
+def _step(step: Step) -> str:
+    tokens = sum(event.n for event in step.of(Computed))
+    names = [name for event in step.of(Computed) for name in event.names]
+    if not names:
+        return f"step: the forward pass failed, {_lost(step)}"
+    return f"step: {count(tokens, 'token')} of {listed(names)} computed in one forward pass"
+
+
+def _lost(step: Step) -> str:
+    names = [event.name for event in step.of(RequestIs) if event.state == "preempted"]
+    return f"{listed(names)} {'is' if len(names) == 1 else 'are'} preempted"
+
+
+def _reweight(step: Step) -> str:
+    return f"reweight: the model has the weights of seed {step.command.args['seed']}, what is cached has not"
+
+
 def _undo(step: Step) -> str:
     k = step.of(Restored)[0].k
     return f"undo: back to step {k}" + ("" if k else ", the new pool")
@@ -102,7 +123,7 @@ def _undo(step: Step) -> str:
 
 _SENTENCES: dict[str, Callable[[Step], str]] = {
     "admit": _admit, "prefill": _append, "append": _append, "accept": _accept, "release": _release, "preempt": _preempt,
-    "evict": _evict, "reset": _reset, "undo": _undo,
+    "evict": _evict, "reset": _reset, "step": _step, "reweight": _reweight, "undo": _undo,
 }  # fmt: skip
 
 
@@ -184,6 +205,8 @@ def tokens_text(request: RequestState) -> str:
     says = f"{request.num_tokens} tokens"
     if request.state == "running" and request.num_scheduled < request.num_tokens:
         says += f" ({request.num_scheduled} scheduled)"
+    if request.num_deferred:
+        says += f" ({request.num_deferred} not computed yet)"
     return says + (f" and {count(request.num_drafts, 'draft')}" if request.num_drafts else "")
 
 

@@ -54,6 +54,8 @@ LOST = paint("#D55E00")
 """Just lost its hash; also an equation that does not hold."""
 HIT = "#56B4E9"
 """The ring round a block that was just hit."""
+RAMP = tuple(map(paint, ("#CFE3F1", "#9CC5E0", "#5FA2CC", "#2B80B4", "#075C94", "#0A3D62")))
+"""From small to large: one hue, each darker than the one before, so that it is read in grey print too."""
 EDGE = "#808080"
 LINE = "rgba(128,128,128,.35)"
 FAINT = "rgba(128,128,128,.18)"

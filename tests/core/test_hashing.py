@@ -78,9 +78,9 @@ def test_another_seed_gives_another_root_and_another_chain() -> None:
 
 
 def test_pythonhashseed_changes_the_root_of_a_new_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = Lab(5)
+    usual = Lab(5, device="none")
     monkeypatch.setenv("PYTHONHASHSEED", "42")
-    seeded = Lab(5)
+    seeded = Lab(5, device="none")
     assert usual.behaviour.none_hash == ROOT_HASH.hex()
     assert seeded.behaviour.none_hash == sha256("42").hex()
     assert usual.digest != seeded.digest

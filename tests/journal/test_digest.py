@@ -13,7 +13,7 @@ from kvnb.manager.command import Command
 
 SCRIPT = """
 from kvnb import Lab
-lab = Lab(11, block_size=4)
+lab = Lab(11, block_size=4, device="none")
 for name in "abcdef":
     lab.admit(name, "ABCDEFGH"[: ord(name) - 90])
     if len(lab.requests) > 2:
@@ -77,5 +77,5 @@ def test_a_refused_command_leaves_the_digest() -> None:
 
 
 def test_the_digest_of_a_new_pool_is_that_of_its_settings() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     assert lab.digest == first_digest(lab.behaviour) == lab.journal.first_digest

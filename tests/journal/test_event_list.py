@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kvnb.core.events import Back, Cleared, Dropped, Front, Hashed, Hit, Took, Unhashed
 from kvnb.journal.events import KINDS, Restored, from_json, kind_of, to_json
-from kvnb.manager.events import Ended, Extended, Looked, Nulled, RequestIs, Tokens
+from kvnb.manager.events import Computed, Deferred, Ended, Extended, Looked, Nulled, RequestIs, Tokens
 
 EXAMPLES = {
     "took": Took((1, 2)),
@@ -22,6 +22,8 @@ EXAMPLES = {
     "request": RequestIs("r0", "running"),
     "tokens": Tokens("r0", 15, 15, 0),
     "looked": Looked("r0", 15, 8, False),
+    "deferred": Deferred("r0", 7),
+    "computed": Computed(("r0", "r1"), 9),
     "extended": Extended("r0", (1, 2)),
     "nulled": Nulled("r0", 0, 2),
     "ended": Ended("r0"),
@@ -42,6 +44,8 @@ events = st.one_of(
     st.builds(Tokens, names, counts, counts, counts),
     st.builds(Nulled, names, counts, counts),
     st.builds(Looked, names, counts, counts, st.booleans()),
+    st.builds(Deferred, names, counts),
+    st.builds(Computed, st.lists(names).map(tuple), counts),
     st.builds(Extended, names, ids),
     st.builds(Ended, names),
     st.builds(Restored, counts),

@@ -48,7 +48,7 @@ def test_the_fold_counts_queries_hits_and_evictions() -> None:
 
 
 def test_resumed_requests_are_counted_apart() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     lab.admit("a", "ABCDEFGHI")
     lab.preempt("a")
     lab.admit("a")
@@ -70,7 +70,7 @@ def test_the_state_at_each_step_is_the_one_that_was_live_then() -> None:
 def test_the_state_at_each_step_of_a_history_with_undos_is_the_one_that_was_live_then() -> None:
     whole = busy_lab()
     seen = {0: State(11).columns()}
-    again = Lab(11, block_size=4)
+    again = Lab(11, block_size=4, device="none")
     for step in whole.journal.steps:
         again._change(step.command.verb, **step.command.args) if step.command.verb != "undo" else again.undo()
         seen[step.number] = again.state.columns()

@@ -50,7 +50,7 @@ def test_the_table_of_events_has_a_row_an_event() -> None:
 @pytest.mark.parametrize(("rows", "columns"), [("steps", 13), ("events", 6)])
 def test_the_table_of_a_new_pool_is_empty_but_has_its_columns(rows: str, columns: int) -> None:
     needs("pandas")
-    frame = Lab(5).journal.to_frame(rows)
+    frame = Lab(5, device="none").journal.to_frame(rows)
     assert (len(frame), len(frame.columns)) == (0, columns)
 
 
@@ -69,7 +69,7 @@ def test_an_unknown_table_is_an_error() -> None:
 
 def run_cells(*runs: tuple[str, int]) -> dict[int, str]:
     """The notes after one step in each of these cells (id, prompt number)."""
-    lab = Lab(50)
+    lab = Lab(50, device="none")
     for number, (cell_id, execution_count) in enumerate(runs):
         lab.cell = Cell(execution_count, f"source of {cell_id}", cell_id)
         lab.admit(f"r{number}", "x")
@@ -93,7 +93,7 @@ def test_a_cell_run_again_after_others_is_out_of_order() -> None:
 
 
 def test_without_the_front_ends_id_a_cell_is_known_by_its_source() -> None:
-    lab = Lab(50)
+    lab = Lab(50, device="none")
     for number, execution_count in enumerate([1, 2]):
         lab.cell = Cell(execution_count, "same source", None)
         lab.admit(f"r{number}", "x")

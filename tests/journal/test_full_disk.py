@@ -89,9 +89,9 @@ def test_a_pool_whose_log_cannot_be_begun_is_not_made(path: Path, room: int, mon
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", FullDisk(room))
         with pytest.raises(JournalError, match=r"cannot write .*No space left on device") as caught:
-            Lab(5, log=path)
+            Lab(5, log=path, device="none")
     assert not path.exists()
-    Lab(5, log=path).admit("a", "b")
+    Lab(5, log=path, device="none").admit("a", "b")
     assert caught.value.__cause__ is not None, "still held here, and with it all that it points to"
     assert len(jsonl.read(path).journal) == 1
 
@@ -101,8 +101,8 @@ def test_a_log_that_cannot_be_begun_lets_go_of_an_older_journal(path: Path, monk
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", FullDisk(0))
         with pytest.raises(JournalError) as caught:
-            Lab(5, log=path)
-    Lab(5, log=path).admit("a", "b")
+            Lab(5, log=path, device="none")
+    Lab(5, log=path, device="none").admit("a", "b")
     assert "No space left on device" in str(caught.value)
     assert len(jsonl.read(path).journal) == 1
 

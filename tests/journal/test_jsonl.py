@@ -61,7 +61,7 @@ def test_a_loaded_pool_goes_on_as_the_saved_one_would(tmp_path: Path) -> None:
 
 
 def test_a_new_pool_without_steps_can_be_saved_and_loaded(tmp_path: Path) -> None:
-    assert len(Lab.load(saved(tmp_path, Lab(5))).journal) == 0
+    assert len(Lab.load(saved(tmp_path, Lab(5, device="none"))).journal) == 0
 
 
 def test_the_header_says_what_the_file_is(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_the_cell_of_a_step_is_kept_outside_its_digest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["línea\nzwei", '"quoted" \\ {x}', "\x00\x1b[31m", "😀 \ud83d", "# not a comment"])
 def test_any_text_and_name_survive_the_file(tmp_path: Path, text: str) -> None:
-    lab = Lab(50, block_size=4)
+    lab = Lab(50, block_size=4, device="none")
     lab.admit(text, text)
     again = Lab.load(saved(tmp_path, lab))
     assert again.requests == (text,)
@@ -167,7 +167,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
 
 
 def test_whatever_byte_is_changed_no_other_history_is_read(tmp_path: Path) -> None:
-    path, lab = tmp_path / "journal.jsonl", Lab(4, block_size=2)
+    path, lab = tmp_path / "journal.jsonl", Lab(4, block_size=2, device="none")
     lab.admit("a", "xyz")
     lab.release("a")
     good = lab.save(path).read_bytes()
@@ -194,7 +194,7 @@ def test_whatever_byte_is_changed_no_other_history_is_read(tmp_path: Path) -> No
 def test_a_forged_step_with_a_right_digest_is_refused_when_it_cannot_be_run(tmp_path: Path, command: dict[str, Any]) -> None:
     from kvnb.manager.command import Command
 
-    lab = Lab(4, block_size=2)
+    lab = Lab(4, block_size=2, device="none")
     lab.journal.steps.append(lab.journal.next_step(Command.from_dict(command), []))
     jsonl.save(lab.journal, path := tmp_path / "forged.jsonl")
     assert "step 1" in refusal(path)

@@ -25,7 +25,7 @@ def steps_on_disk(path: Path) -> int:
 
 
 def test_every_step_is_on_disk_when_its_command_returns(path: Path) -> None:
-    lab = Lab(11, block_size=4, log=path)
+    lab = Lab(11, block_size=4, log=path, device="none")
     assert steps_on_disk(path) == 0
     lab.admit("r0", "ABCDEFGHI")
     assert steps_on_disk(path) == 1
@@ -106,7 +106,7 @@ def test_after_a_cut_the_log_goes_on_and_verifies(path: Path) -> None:
 
 
 def test_a_log_whose_header_is_torn_is_no_journal(path: Path) -> None:
-    Lab(5, log=path).close()
+    Lab(5, log=path, device="none").close()
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(JournalError, match="is no kvnb journal"):
         Lab.load(path)
@@ -115,7 +115,11 @@ def test_a_log_whose_header_is_torn_is_no_journal(path: Path) -> None:
 def test_a_second_pool_in_this_process_may_not_write_the_same_log(path: Path) -> None:
     lab = seed_lab(2, log=path)
     before = path.read_bytes()
-    for second in (lambda: Lab(5, log=path), lambda: Lab(5, log=path, force=True), lambda: Lab.load(path)):
+    for second in (
+        lambda: Lab(5, log=path, device="none"),
+        lambda: Lab(5, log=path, force=True, device="none"),
+        lambda: Lab.load(path),
+    ):
         with pytest.raises(JournalError, match="is being written by another pool: give another file, or close that pool"):
             second()
     assert path.read_bytes() == before
@@ -125,11 +129,11 @@ def test_a_second_pool_in_this_process_may_not_write_the_same_log(path: Path) ->
 
 def test_a_pool_that_replaces_the_owner_takes_its_log_over(path: Path) -> None:
     old = seed_lab(2, log=path)
-    new = Lab(11, block_size=4, log=path, replacing=old)
+    new = Lab(11, block_size=4, log=path, replacing=old, device="none")
     old.close()
     new.admit("x", "y")
     with pytest.raises(JournalError, match="is being written by another pool"):
-        Lab(5, log=path)
+        Lab(5, log=path, device="none")
     assert steps_on_disk(path) == 1
 
 
@@ -151,23 +155,23 @@ def test_a_closed_pool_stays_usable_and_writes_no_more(path: Path) -> None:
 
 def test_a_new_log_overwrites_an_old_one_which_nobody_writes(path: Path) -> None:
     seed_lab(6, log=path).close()
-    Lab(5, log=path).admit("a", "b")
+    Lab(5, log=path, device="none").admit("a", "b")
     assert steps_on_disk(path) == 1
 
 
 def test_a_log_over_a_foreign_file_needs_force(path: Path) -> None:
     path.write_text("years of work")
     with pytest.raises(JournalError, match="exists and is no kvnb journal"):
-        Lab(5, log=path)
+        Lab(5, log=path, device="none")
     assert path.read_text() == "years of work"
-    Lab(5, log=path, force=True).admit("a", "b")
+    Lab(5, log=path, force=True, device="none").admit("a", "b")
     assert steps_on_disk(path) == 1
 
 
 def test_a_log_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "no" / "such" / "log.jsonl"):
         with pytest.raises(JournalError, match="cannot write"):
-            Lab(5, log=place)
+            Lab(5, log=place, device="none")
 
 
 def test_bytes_that_another_hand_added_are_cut_off_by_the_next_step(path: Path) -> None:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 TRY_TO_WRITE = """
 import sys
 from kvnb import KvnbError, Lab
-for attempt in (lambda: Lab(5, log=sys.argv[1]), lambda: Lab.load(sys.argv[1])):
+for attempt in (lambda: Lab(5, log=sys.argv[1], device="none"), lambda: Lab.load(sys.argv[1])):
     try:
         attempt()
     except KvnbError as error:
@@ -27,7 +27,7 @@ for attempt in (lambda: Lab(5, log=sys.argv[1]), lambda: Lab.load(sys.argv[1])):
 WORK_FOR_EVER = """
 import itertools, sys
 from kvnb import Lab
-lab = Lab(50, block_size=2, log=sys.argv[1])
+lab = Lab(50, block_size=2, log=sys.argv[1], device="none")
 told = lambda result: print(result.number, flush=True)
 for n in itertools.count():
     name = f"r{n}"
@@ -84,5 +84,5 @@ def test_a_running_log_can_be_read_by_another_process(tmp_path: Path) -> None:
 
 def test_a_log_is_free_again_when_its_process_has_ended(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    run_python("import sys; from kvnb import Lab; Lab(5, log=sys.argv[1]).admit('a', 'b')", str(path))
+    run_python("import sys; from kvnb import Lab; Lab(5, log=sys.argv[1], device='none').admit('a', 'b')", str(path))
     assert len(Lab.load(path).journal) == 1

@@ -43,7 +43,7 @@ def test_a_true_history_holds() -> None:
 
 
 def test_a_new_pool_holds_with_no_step() -> None:
-    lab = Lab(5)
+    lab = Lab(5, device="none")
     assert lab.verify() == (0, lab.digest, None)
 
 

@@ -21,7 +21,7 @@ def said(lab: Lab, name: str, k: int | None = None) -> tuple[str, str]:
 
 
 def drafting() -> Lab:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     lab.admit("a", "ABCDEF")
     lab.append("a", "G", draft="HIJ")
     return lab
@@ -44,7 +44,7 @@ def test_accepted_drafts_are_said_and_the_others_are_not() -> None:
 
 
 def test_drafts_given_as_tokens_are_followed_too() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     lab.admit("a", "A")
     lab.append("a", "B", draft=[67, 68])
     assert said(lab, "a") == ("AB", "CD")
@@ -78,14 +78,14 @@ def test_a_released_request_is_gone_and_its_name_begins_anew() -> None:
 
 
 def test_a_chunked_prompt_is_known_whole() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     lab.admit("a", "ABCDEFGHI", chunk=2)
     lab.prefill("a", 3)
     assert said(lab, "a") == ("ABCDEFGHI", "")
 
 
 def test_with_bytes_an_accent_is_two_tokens() -> None:
-    lab = Lab(11, block_size=4, tokenizer="bytes")
+    lab = Lab(11, block_size=4, tokenizer="bytes", device="none")
     lab.admit("a", "é")
     assert Transcript.of(lab.journal).requests["a"].token_ids == [0xC3, 0xA9]
 
@@ -100,7 +100,7 @@ def test_the_transcript_has_the_hashes_of_the_live_requests_or_none_when_nobody_
 
 def test_it_agrees_with_the_live_requests_after_any_history() -> None:
     for seed in range(30):
-        lab, random = Lab(12, block_size=2, sliding_window=random_window(seed)), Random(seed)
+        lab, random = Lab(12, block_size=2, sliding_window=random_window(seed), device="none"), Random(seed)
         for _ in range(60):
             name = random.choice("abc")
             text = "AB" * random.randint(1, 4)
@@ -150,7 +150,7 @@ def test_in_the_fold_what_left_the_window_is_block_0_and_has_an_owner_less() -> 
 
 
 def test_a_history_of_chunks_drafts_and_windows_folds_to_the_live_pool_at_every_step() -> None:
-    lab, seen = Lab(11, block_size=4, sliding_window=6), []
+    lab, seen = Lab(11, block_size=4, sliding_window=6, device="none"), []
     for change in (
         lambda: lab.admit("a", "ABCDEFGHIJKLM", chunk=5), lambda: lab.prefill("a", 4), lambda: lab.prefill("a"),
         lambda: lab.append("a", "N", draft="OPQRS"), lambda: lab.accept("a", 4), lambda: lab.append("a", "S"),

@@ -65,7 +65,7 @@ def test_fields_stand_in_the_order_of_the_wire() -> None:
 
 
 def test_a_stream_tells_the_same_step_by_step() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     stream = KvEventStream(lab.journal)
     assert stream.step(lab.admit("r0", "ABCDEFGHIJKLMNO").step) == PUBLISHED[0]
     assert stream.step(lab.append("r0", "P").step) == [stored(["e7ee789cb7e76fe3"], C, "MNOP")]
@@ -103,7 +103,7 @@ def test_an_undone_eviction_brings_back_what_was_removed() -> None:
 
 
 def test_what_is_filled_by_appends_drafts_and_chunks_is_told_when_it_is_hashed() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     lab.admit("a", "ABCDEFGHI", chunk=3)
     lab.prefill("a", 5)
     lab.prefill("a")
@@ -114,7 +114,7 @@ def test_what_is_filled_by_appends_drafts_and_chunks_is_told_when_it_is_hashed()
 
 
 def test_adapters_are_numbered_and_extra_keys_come_without_their_tags_and_paths() -> None:
-    lab = Lab(21, block_size=4)
+    lab = Lab(21, block_size=4, device="none")
     lab.admit("a", "ABCDEFGH", lora="ad=p/1", salt="pepper")
     lab.admit("b", "ABCDEFGH", lora="ad=p/2")
     lab.admit("c", "ABCDEFGHI", lora="ad=p/1", salt="pepper")
@@ -130,7 +130,7 @@ def test_adapters_are_numbered_and_extra_keys_come_without_their_tags_and_paths(
 
 
 def test_a_windowed_pool_says_so_and_names_no_null_block() -> None:
-    lab = Lab(11, block_size=4, sliding_window=6)
+    lab = Lab(11, block_size=4, sliding_window=6, device="none")
     lab.admit("a", "ABCDEFGHIJKLMNO")
     lab.append("a", "P")
     event = told(lab)[1][0]
@@ -140,7 +140,7 @@ def test_a_windowed_pool_says_so_and_names_no_null_block() -> None:
 
 
 def test_blocks_that_left_the_window_before_they_were_hashed_are_told_as_stored_without_a_hash() -> None:
-    lab = Lab(11, block_size=4, sliding_window=2)
+    lab = Lab(11, block_size=4, sliding_window=2, device="none")
     lab.admit("a", "ABCDEF")
     lab.append("a", "G", draft="HIJKLM")
     lab.accept("a", 6)
@@ -173,7 +173,7 @@ def mirror(steps: Iterable[list[KvEvent]]) -> Counter[int]:
 
 
 def test_a_mirror_that_counts_copies_still_scores_the_whole_chain() -> None:
-    lab = Lab(21, block_size=4)
+    lab = Lab(21, block_size=4, device="none")
     lab.admit("a", "AAAABBBBCCCC")
     lab.admit("b", "AAAABBBBCCCC")
     lab.append("b", "DDDDEEEEFFFFGGGG")
@@ -194,7 +194,7 @@ def cached(lab: Lab) -> Counter[int]:
 @pytest.mark.parametrize("window", [None, 2, 7])
 @pytest.mark.parametrize("seed", range(8))
 def test_a_mirror_of_all_events_knows_what_the_pool_has_cached_after_every_step(seed: int, window: int | None) -> None:
-    random, lab = Random(seed), Lab(14, block_size=3, sliding_window=window)
+    random, lab = Random(seed), Lab(14, block_size=3, sliding_window=window, device="none")
     stream, steps, done = KvEventStream(lab.journal), [], 0
     while done < 150:
         try:

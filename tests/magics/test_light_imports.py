@@ -44,7 +44,7 @@ def test_a_lab_works_with_every_other_package_out_of_reach() -> None:
 import sys
 sys.modules.update(dict.fromkeys({blocked!r}))
 from kvnb import Lab
-lab = Lab(11, block_size=4)
+lab = Lab(11, block_size=4, device="none")
 lab.admit("r0", "ABCDEFGHIJKLMNO")
 lab.release("r0")
 print(lab.admit("r1", "ABCDEFGHIJxxxx"))
@@ -66,7 +66,7 @@ import sys
 sys.modules["pandas"] = None
 from kvnb import KvnbError, Lab
 try:
-    Lab(11).journal.to_frame()
+    Lab(11, device="none").journal.to_frame()
 except KvnbError as error:
     print(error)
 """

@@ -104,7 +104,7 @@ def test_what_is_appended_and_what_is_resumed_keeps_the_keys() -> None:
 
 
 def test_a_lab_takes_an_adapter_as_a_name_a_pair_or_as_it_is_typed() -> None:
-    lab = Lab(50, block_size=4)
+    lab = Lab(50, block_size=4, device="none")
     for number, lora in enumerate(["ad", "ad=", ("ad", "")]):
         lab.admit(f"bare{number}", PROMPT, lora=lora)
     for number, lora in enumerate(["ad=p=q", ("ad", "p=q")]):
@@ -117,7 +117,7 @@ def test_a_lab_takes_an_adapter_as_a_name_a_pair_or_as_it_is_typed() -> None:
     "lora", ["", "=path", ("", "p"), ("a=b", "p"), ("ad", None), ("ad",), 5, ("a", "b", "c"), (1, "p"), "\udfff"]
 )
 def test_what_is_no_adapter_is_one_line(lora: Any) -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     with pytest.raises(CommandError, match="is no adapter: give NAME or NAME=PATH"):
         lab.admit("a", PROMPT, lora=lora)
     assert len(lab.journal) == 0
@@ -126,11 +126,11 @@ def test_what_is_no_adapter_is_one_line(lora: Any) -> None:
 @pytest.mark.parametrize("salt", ["", 5, b"s", "\ud800"])
 def test_what_is_no_salt_is_one_line(salt: Any) -> None:
     with pytest.raises(CommandError, match=r"the salt is .*: give a text that is not empty"):
-        Lab(11, block_size=4).admit("a", PROMPT, salt=salt)
+        Lab(11, block_size=4, device="none").admit("a", PROMPT, salt=salt)
 
 
 def test_a_resumed_request_keeps_its_keys_and_takes_no_others() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     lab.admit("a", PROMPT, salt="s")
     lab.preempt("a")
     with pytest.raises(CommandError, match="a keeps the salt and adapter of its admission: leave them out to resume it"):

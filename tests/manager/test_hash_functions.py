@@ -62,7 +62,7 @@ def test_a_known_answer_of_the_language_neutral_one() -> None:
 
 
 def test_a_pool_of_each_hits_evicts_and_holds(name: str) -> None:
-    lab = Lab(6, block_size=4, hash=name)
+    lab = Lab(6, block_size=4, hash=name, device="none")
     lab.admit("a", "ABCDEFGHI")
     assert lab.admit("b", "ABCDEFGHIJ", salt=None).hit_blocks == (1, 2)
     lab.release(all=True)
@@ -79,13 +79,13 @@ def test_a_missing_package_is_one_line_with_the_command_that_brings_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingPackage) as caught:
-        Lab(5, hash=name)
+        Lab(5, hash=name, device="none")
     assert str(caught.value) == f"the hash function {name} needs 'kvnb[hash]': pip install 'kvnb[hash]'"
 
 
 def test_without_the_packages_a_journal_that_needs_them_is_one_line_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs("cbor2")
-    lab = Lab(5, hash="sha256_cbor")
+    lab = Lab(5, hash="sha256_cbor", device="none")
     lab.admit("a", "x")
     path = lab.save(tmp_path / "journal.jsonl")
     monkeypatch.setitem(sys.modules, "cbor2", None)
@@ -96,7 +96,7 @@ def test_without_the_packages_a_journal_that_needs_them_is_one_line_too(tmp_path
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(SettingError, match="unknown hash 'sha256_cbr': did you mean sha256_cbor or sha256"):
-        Lab(5, hash="sha256_cbr")
+        Lab(5, hash="sha256_cbr", device="none")
 
 
 # --- the root of the chain ---------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
 def test_a_root_that_nobody_can_guess_is_drawn_for_each_pool(hash: str) -> None:
     for module in ("cbor2", "xxhash"):
         needs(module)
-    one, other = Lab(5, hash=hash), Lab(5, hash=hash)
+    one, other = Lab(5, hash=hash, device="none"), Lab(5, hash=hash, device="none")
     assert one.behaviour.none_hash != other.behaviour.none_hash
     assert one.digest != other.digest
     assert Behaviour(num_blocks=5, hash=hash) == Behaviour(num_blocks=5, hash=hash)
@@ -115,13 +115,13 @@ def test_a_root_that_nobody_can_guess_is_drawn_for_each_pool(hash: str) -> None:
 @pytest.mark.parametrize("hash", ["sha256", "sha256_cbor"])
 def test_the_cryptographic_ones_begin_with_vllms_fixed_root(hash: str) -> None:
     needs("cbor2")
-    assert Lab(5, hash=hash).behaviour.none_hash == get_hash_function(hash)("vllm-none-hash").hex()
-    assert Lab(5, hash=hash).digest == Lab(5, hash=hash).digest
+    assert Lab(5, hash=hash, device="none").behaviour.none_hash == get_hash_function(hash)("vllm-none-hash").hex()
+    assert Lab(5, hash=hash, device="none").digest == Lab(5, hash=hash, device="none").digest
 
 
 def test_a_journal_with_a_drawn_root_loads_verifies_replays_and_goes_on(tmp_path: Path) -> None:
     needs("xxhash")
-    lab = Lab(11, block_size=4, hash="xxhash", log=tmp_path / "log.jsonl")
+    lab = Lab(11, block_size=4, hash="xxhash", log=tmp_path / "log.jsonl", device="none")
     lab.admit("a", "ABCDEFGHI", salt="s")
     lab.admit("b", "ABCDEFGHI", salt="s")
     lab.undo()
@@ -133,10 +133,12 @@ def test_a_journal_with_a_drawn_root_loads_verifies_replays_and_goes_on(tmp_path
     assert_sound(again)
 
 
-ROOTS = "import sys; from kvnb import Lab; print(*[Lab(5, hash=name).behaviour.none_hash for name in sys.argv[1:]])"
+ROOTS = (
+    "import sys; from kvnb import Lab; print(*[Lab(5, hash=name, device='none').behaviour.none_hash for name in sys.argv[1:]])"
+)
 
 
 def test_with_pythonhashseed_every_process_has_the_root_that_it_gives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONHASHSEED", "17")
     root = get_hash_function(name)("17").hex()
-    assert run_python(ROOTS, name) == Lab(5, hash=name).behaviour.none_hash == root
+    assert run_python(ROOTS, name) == Lab(5, hash=name, device="none").behaviour.none_hash == root

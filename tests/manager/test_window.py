@@ -45,7 +45,7 @@ def test_what_left_the_window_can_be_taken_in_the_same_step() -> None:
 
 
 def test_blocks_leave_before_new_ones_are_taken_the_last_of_them_first() -> None:
-    lab = Lab(11, block_size=4, sliding_window=6)
+    lab = Lab(11, block_size=4, sliding_window=6, device="none")
     lab.admit("a", "ABCDEFGHIJKLMNOP")
     events = lab.append("a", "Q").step.events
     assert [event for event in events if isinstance(event, Nulled | Dropped | Back | Took)] == [
@@ -72,7 +72,7 @@ def test_a_window_of_two_keeps_the_block_of_the_last_token_and_the_one_to_come()
 
 def test_a_window_of_one_token_is_refused() -> None:
     with pytest.raises(SettingError, match="sliding_window is 1: give 2 or more"):
-        Lab(5, sliding_window=1)
+        Lab(5, sliding_window=1, device="none")
 
 
 def lookup_of(cached: str) -> tuple[list[bytes], list[KVCacheBlock | None]]:
@@ -113,7 +113,7 @@ def test_a_hit_has_null_blocks_before_it_and_needs_none_of_what_left() -> None:
 
 
 def test_blocks_from_cache_and_hit_tokens_are_counted_apart() -> None:
-    lab = Lab(11, block_size=4, sliding_window=6)
+    lab = Lab(11, block_size=4, sliding_window=6, device="none")
     lab.admit("a", "ABCDEFGHIJKLMNOPQ")
     result = lab.admit("b", "ABCDEFGHIJKLMNOPQ")
     assert (result.hit_blocks, result.num_hit_tokens) == ((3, 4), 16)

@@ -163,7 +163,7 @@ def _without_count(outputs: Any) -> Any:
 def test_a_stranger_in_need_of_six_blocks_shows_the_older_rules_fault_in_the_seeds_story():
     lost = {}
     for rule in ("back", "front-back"):
-        lab = Lab(11, block_size=4, free_to=rule)
+        lab = Lab(11, block_size=4, free_to=rule, device="none")
         lab.admit("r0", "ABCDEFGHIJKLMNO")
         lab.admit("r1", "ABCDEFGHIJxxxx")
         lab.release("r0")
@@ -200,7 +200,7 @@ def _moves(lab: Lab) -> Iterator[tuple[str, ...]]:
 
 
 def _played(script: Script, rule: str) -> Lab:
-    lab = Lab(3, block_size=2, free_to=rule)
+    lab = Lab(3, block_size=2, free_to=rule, device="none")
     for verb, *args in script:
         getattr(lab, verb)(*args)
     return lab

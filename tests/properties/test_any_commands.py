@@ -67,7 +67,7 @@ class AnyCommands(RuleBasedStateMachine):
         full_hit=st.booleans(), sliding_window=windows, hash=hashes,
     )  # fmt: skip
     def make(self, **values: Any) -> None:
-        self.lab = Lab(values.pop("num_blocks"), **values)
+        self.lab = Lab(values.pop("num_blocks"), **values, device="none")
         self.most: dict[str, int] = {}
         self.marks: dict[str, int] = {}
         self.after: dict[int, tuple[dict[str, int], dict[str, int]]] = {0: ({}, {})}

@@ -67,7 +67,7 @@ def at_every_bytecode(make: Callable[[], Lab], act: Change, judge: Callable[[Lab
 
 def prepared(log: Path | None = None) -> Lab:
     """Eight blocks of 2 tokens: ``a`` runs, ``p`` is preempted, the queue is ``7 1* 4*``."""
-    lab = Lab(8, block_size=2, log=log)
+    lab = Lab(8, block_size=2, log=log, device="none")
     lab.admit("p", "xyz")
     lab.preempt("p")
     lab.admit("gone", "ABCDEF")
@@ -86,7 +86,7 @@ def emptied(log: Path | None = None) -> Lab:
 
 def undoable(log: Path | None = None) -> Lab:
     """Two steps and no more, since an undo runs them again."""
-    lab = Lab(5, block_size=2, log=log)
+    lab = Lab(5, block_size=2, log=log, device="none")
     lab.admit("a", "ABC")
     lab.release("a")
     return lab
@@ -101,7 +101,7 @@ def drafting(log: Path | None = None) -> Lab:
 
 def in_chunks(log: Path | None = None) -> Lab:
     """``c`` has a chunk of its prompt scheduled, and the queue's front is cached."""
-    lab = Lab(8, block_size=2, log=log)
+    lab = Lab(8, block_size=2, log=log, device="none")
     lab.admit("gone", "ABCDEF")
     lab.release("gone")
     lab.admit("c", "uvwxyz", chunk=3)
@@ -110,7 +110,7 @@ def in_chunks(log: Path | None = None) -> Lab:
 
 def windowed(log: Path | None = None) -> Lab:
     """Eight blocks of 2 tokens under a window of 4: the next token of ``a`` makes two blocks leave."""
-    lab = Lab(8, block_size=2, sliding_window=4, log=log)
+    lab = Lab(8, block_size=2, sliding_window=4, log=log, device="none")
     lab.admit("a", "ABCDEFGH")
     return lab
 
@@ -251,6 +251,6 @@ def test_an_interrupt_during_the_repair_after_an_interrupt_is_repaired_too() -> 
 def test_the_interrupter_puts_the_earlier_trace_function_back() -> None:
     before = sys.gettrace()
     with Interrupt(3) as interrupt:
-        Lab(5)
+        Lab(5, device="none")
     assert interrupt.struck
     assert sys.gettrace() is before

@@ -51,7 +51,7 @@ def test_a_shared_block_has_two_colours_and_its_count() -> None:
 
 
 def test_tiles_of_a_larger_pool_keep_corner_and_line() -> None:
-    lab = Lab(100, block_size=4)
+    lab = Lab(100, block_size=4, device="none")
     lab.admit("r0", "ABCDEFGHI")
     held, partial = tile(lab.state, 1)[1][0][1], tile(lab.state, 3)[1][0][1]
     assert "gradient" in held["background"]
@@ -119,11 +119,11 @@ def test_a_state_has_its_figures() -> None:
 
 def test_the_new_pool_has_a_state_too() -> None:
     for num_blocks in (1, 2, 11):
-        lab = Lab(num_blocks)
+        lab = Lab(num_blocks, device="none")
         text = Page(html.state_html(lab.journal, lab.state, 0)).text
         assert "no lookup yet" in text
         assert f"step 0, the new pool · digest {lab.journal.first_digest[:4]}…" in text
-    assert "no block but the null block" in Page(html.usage_html(Lab(1).state)).text
+    assert "no block but the null block" in Page(html.usage_html(Lab(1, device="none").state)).text
 
 
 def test_a_preempted_request_is_said_to_hold_nothing() -> None:
@@ -143,7 +143,7 @@ def test_a_request_shows_the_tokens_of_each_block() -> None:
 
 
 def test_the_map_names_keys_blocks_and_copies() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     lab.admit("a", "zzzz")
     lab.admit("b", "zzzz")
     text = Page(html.map_html(lab.state)).text

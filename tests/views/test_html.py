@@ -42,7 +42,7 @@ def pictures(lab: Lab, name: str) -> Iterator[str]:
 
 def busy_lab(name: str = "r9", num_blocks: int = 20) -> Lab:
     """A pool in which every state of a block and every verb occurs."""
-    lab = Lab(num_blocks, block_size=4, name=name)
+    lab = Lab(num_blocks, block_size=4, name=name, device="none")
     lab.admit("r0", "ABCDEFGHIJKL")
     lab.admit(name, f"ABCDEFGHIJKL{name[:9]}")
     lab.admit("r2", "ABCDxyzw1")
@@ -58,7 +58,7 @@ def busy_lab(name: str = "r9", num_blocks: int = 20) -> Lab:
 
 def windowed_lab(name: str) -> Lab:
     """A pool in which a chunk, drafts and block 0 in a table occur."""
-    lab = Lab(20, block_size=4, name=name, sliding_window=6)
+    lab = Lab(20, block_size=4, name=name, sliding_window=6, device="none")
     lab.admit("r0", "ABCDEFGHIJKLMNO", chunk=9, salt=name, lora=(name.replace("=", ""), name))
     lab.admit(name, f"{name[:9]} and more", chunk=5)
     lab.prefill(name)
@@ -108,7 +108,7 @@ def test_no_name_becomes_markup_and_no_control_character_gets_through() -> None:
 
 
 def test_a_prompt_is_escaped_where_it_is_shown() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     lab.admit("r0", "<b>&\x1b\n x")
     page = Page(html.request_html(lab.journal, lab.state, "r0"))
     assert "<b>&" in page.text
@@ -125,7 +125,7 @@ def test_a_step_card_of_a_lesson_is_under_six_kilobytes() -> None:
 
 
 def test_a_pool_of_a_hundred_thousand_blocks_stays_under_thirty_kilobytes() -> None:
-    lab = Lab(100_000)
+    lab = Lab(100_000, device="none")
     for k in range(5):
         lab.admit(f"r{k}", tokens=[0] * 64 + [k] * 200_000)
     cards = [step_card(lab), html.state_html(lab.journal, lab.state, 5)]
@@ -140,20 +140,20 @@ def test_a_pool_of_a_hundred_thousand_blocks_stays_under_thirty_kilobytes() -> N
 
 
 def test_a_long_queue_is_shown_from_both_ends() -> None:
-    text = Page(html.queue_html(Lab(100_000).state)).text
+    text = Page(html.queue_html(Lab(100_000, device="none").state)).text
     assert "32 … 99,935 more … 99968" in text
     assert "99,999 free of 99,999" in text
 
 
 def test_up_to_256_blocks_are_shown_each_and_of_more_a_bar() -> None:
-    small, large = Lab(256), Lab(257)
+    small, large = Lab(256, device="none"), Lab(257, device="none")
     assert "254 255" in Page(html.state_html(small.journal, small.state, 0)).text
     assert html.state_html(small.journal, small.state, 0).count("<b ") > 256
     assert html.state_html(large.journal, large.state, 0).count("<b ") < 100
 
 
 def test_many_requests_are_shown_from_both_ends() -> None:
-    lab = Lab(3000, block_size=4)
+    lab = Lab(3000, block_size=4, device="none")
     for k in range(2000):
         lab.admit(f"r{k}", tokens=[k])
     card = html.state_html(lab.journal, lab.state, 2000)

@@ -16,14 +16,14 @@ TO = "\N{EN DASH}"
 
 def chunked() -> Lab:
     """Fifteen tokens, of which five are scheduled."""
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     lab.admit("r0", "ABCDEFGHIJKLMNO", chunk=5)
     return lab
 
 
 def drafting(drafts: str = "HIJ") -> Lab:
     """Seven tokens, and drafts in the slots behind them."""
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     lab.admit("r0", "ABCDEF")
     lab.append("r0", "G", draft=drafts)
     return lab
@@ -31,7 +31,7 @@ def drafting(drafts: str = "HIJ") -> Lab:
 
 def windowed() -> Lab:
     """Two blocks of ``r0`` left the window."""
-    lab = Lab(11, block_size=4, sliding_window=6)
+    lab = Lab(11, block_size=4, sliding_window=6, device="none")
     lab.admit("r0", "ABCDEFGHIJKLM")
     lab.append("r0", "N")
     return lab
@@ -61,7 +61,7 @@ def test_a_chunk_says_how_many_tokens_are_scheduled() -> None:
 
 
 def test_the_chunk_of_a_block_says_so() -> None:
-    lab = Lab(11, block_size=4)
+    lab = Lab(11, block_size=4, device="none")
     assert sentence(lab.admit("r0", "ABCDEFGH", chunk=4).step) == (
         "r0: 8 tokens, 0 block(s) from cache, 1 new, 4 tokens scheduled"
     )
@@ -160,7 +160,7 @@ def test_a_preempted_request_is_told_too() -> None:
     ],
 )
 def test_tokens_are_letters_where_the_tokenizer_has_letters(tokenizer: str, prompt: dict[str, str], shown: str) -> None:
-    lab = Lab(11, block_size=4, tokenizer=tokenizer)
+    lab = Lab(11, block_size=4, tokenizer=tokenizer, device="none")
     lab.admit("r0", **prompt)  # type: ignore[arg-type]
     assert shown in request_page(lab)
 
@@ -200,7 +200,7 @@ def test_a_step_card_says_which_block_became_full() -> None:
 
 
 def test_a_block_that_left_the_window_before_it_was_hashed_is_not_said_to_be_full() -> None:
-    lab = Lab(11, block_size=4, sliding_window=2)
+    lab = Lab(11, block_size=4, sliding_window=2, device="none")
     lab.admit("r0", "ABCDEF")
     lab.append("r0", "G", draft="HIJKLM")
     lab.accept("r0", 6)

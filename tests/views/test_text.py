@@ -94,7 +94,7 @@ def test_a_state_says_size_usage_and_what_is_cached() -> None:
 
 
 def test_settings_that_are_not_vllms_are_named() -> None:
-    lab = Lab(3, block_size=4, prefix_caching=False, free_to="back", free_order="forward", full_hit=True)
+    lab = Lab(3, block_size=4, prefix_caching=False, free_to="back", free_order="forward", full_hit=True, device="none")
     assert text.size_text(lab.behaviour) == (
         "3 blocks of 4 tokens, prefix caching off, free to back, free order forward, full hit"
     )  # fmt: skip
@@ -123,13 +123,13 @@ def test_a_request_is_told_block_by_block() -> None:
 def test_long_lists_are_written_from_both_ends() -> None:
     assert shortened(range(64)) == [str(n) for n in range(64)]
     assert shortened(range(1064))[31:34] == ["31", "... (1,000 more) ...", "1032"]
-    lab = Lab(100_000)
+    lab = Lab(100_000, device="none")
     assert "31 32 ... (99,935 more) ... 99968" in text.queue_text(lab.state)
     assert listed([f"r{k}" for k in range(1000)]) == "r0, r1, r2, r3, r4, r5, r6, r7 and 992 more"
 
 
 def test_control_characters_of_a_name_are_never_printed_raw() -> None:
-    lab = Lab(11, block_size=4, name=HOSTILE)
+    lab = Lab(11, block_size=4, name=HOSTILE, device="none")
     lab.admit(HOSTILE, "ABCDEFGH")
     lab.admit("other", "ABCDEFGHI")
     shown = [last(lab), text.state_text(lab.journal, lab.state, 2), text.request_text(lab.state, HOSTILE, 4)]

@@ -39,7 +39,7 @@ def test_a_colour_is_the_same_in_every_later_picture() -> None:
 
 
 def test_requests_that_run_together_differ_while_there_are_colours() -> None:
-    lab = Lab(100, block_size=4)
+    lab = Lab(100, block_size=4, device="none")
     for k in range(40):
         lab.admit(f"job {k}", tokens=[k])
         if k >= len(REQUESTS) - 1:
@@ -49,7 +49,7 @@ def test_requests_that_run_together_differ_while_there_are_colours() -> None:
 
 
 def test_more_requests_than_colours_share_them() -> None:
-    lab = Lab(100, block_size=4)
+    lab = Lab(100, block_size=4, device="none")
     for k in range(3 * len(REQUESTS)):
         lab.admit(str(k), tokens=[k])
     assert {painter(lab.journal)(name) for name in lab.requests} == set(REQUESTS)
@@ -68,7 +68,7 @@ def test_without_a_journal_every_request_is_grey() -> None:
 
 
 def test_a_name_that_comes_back_does_not_share_its_colour_with_another() -> None:
-    lab = Lab(40, block_size=2)
+    lab = Lab(40, block_size=2, device="none")
     for step in range(8):
         lab.admit(f"r{step}", "x")
         lab.release(f"r{step}")

@@ -1,6 +1,6 @@
-"""Lab: the one object that users hold. It composes the pool, its journal and its log file.
+"""The Lab: how a pool is made, and every command that changes it.
 
-Must not know: IPython, and how anything is drawn (results draw themselves when they are shown).
+Must not know: IPython, tensors, and how anything is drawn.
 """
 
 from __future__ import annotations
@@ -10,26 +10,23 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from kvnb.arguments import cache_keys, request_name, whole
-from kvnb.core import BlockPool
+from kvnb.arguments import cache_keys, request_name, sampling, whole
 from kvnb.core.hashing import none_hash
-from kvnb.core.invariants import Equation
-from kvnb.errors import CommandError, SettingError, named, nearest, one_line
-from kvnb.journal import Journal, State, jsonl, replay
+from kvnb.errors import CommandError, SettingError, named
+from kvnb.journal import Journal, jsonl
 from kvnb.journal.journal import Cell
-from kvnb.journal.log_file import check_may_overwrite, check_not_in_use
 from kvnb.journal.recorder import Recorder
-from kvnb.manager import Behaviour, KVCacheManager
+from kvnb.lab.looking import LabLooks
+from kvnb.manager import Behaviour
 from kvnb.manager.command import Command
 from kvnb.manager.hash_functions import HASH_FUNCTIONS, NOT_CRYPTOGRAPHIC, get_hash_function
+from kvnb.memory import Memory, kv_shape
 from kvnb.prompts import get_tokenizer, prompt_of, recorded_tokenizer
-from kvnb.results import StepResult
-
-DEVICES = ("none",)
+from kvnb.results import Generated, StepResult
 
 
-class Lab:
-    """A pool of ``num_blocks`` blocks, block 0 included, with its requests and its history.
+class Lab(LabLooks):
+    """A pool of ``num_blocks`` blocks, block 0 included, with its memory, its requests and its history.
 
     block_size
         Tokens a block; 16 is vLLM's default.
@@ -38,9 +35,13 @@ class Lab:
     prefix_caching, free_to, free_order, full_hit, sliding_window, hash
         See ``Behaviour``.
     tokenizer
-        ``chars``, ``bytes`` or the path of a ``tokenizer.json``.
-    device
-        ``none``: block ids only, no memory behind them.
+        ``chars``, ``bytes`` or the path of a ``tokenizer.json``; by default bytes where a model reads them, else chars.
+    device, dtype, model
+        See ``Memory``; ``device="none"``: block ids only, no memory behind them.
+    shape, layers, kv_heads, head_size
+        What a block holds: a well-known model's shape by its name, or each number; by default the tiny model's.
+    memory
+        In place of ``num_blocks``: bytes such as ``2GiB``, or ``90%`` of what is free on the device.
     log
         A file that gets every step before the command returns; ``force`` lets it overwrite what is no journal.
 
@@ -50,7 +51,7 @@ class Lab:
 
     def __init__(
         self,
-        num_blocks: int,
+        num_blocks: int | None = None,
         *,
         block_size: int = 16,
         name: str = "pool",
@@ -60,38 +61,60 @@ class Lab:
         full_hit: bool = False,
         sliding_window: int | None = None,
         hash: str = "sha256",
-        tokenizer: str = "chars",
-        device: str = "none",
+        tokenizer: str | None = None,
+        device: str = "auto",
+        dtype: str = "float32",
+        model: str = "tiny",
+        shape: str | None = None,
+        layers: int | None = None,
+        kv_heads: int | None = None,
+        head_size: int | None = None,
+        memory: str | None = None,
         log: str | Path | None = None,
         force: bool = False,
         replacing: Lab | None = None,
     ) -> None:
-        if device not in DEVICES:
-            raise SettingError(f"unknown device {one_line(str(device))}: {nearest(str(device), DEVICES)}")
         if not isinstance(name, str) or not name:
             raise SettingError(f"the pool's name is {name!r}: give a text that is not empty")
-        self._tokenizer = get_tokenizer(tokenizer)
-        behaviour = Behaviour(
-            num_blocks=num_blocks, block_size=block_size, prefix_caching=prefix_caching, free_to=free_to,
-            free_order=free_order, full_hit=full_hit, sliding_window=sliding_window, hash=hash, none_hash=_root(hash),
-            tokenizer=self._tokenizer.identity,
+        # What device was asked for decides, not what was found: equal commands give equal digests on every machine.
+        self._tokenizer = get_tokenizer(tokenizer or ("chars" if device == "none" else "bytes"))
+        self.memory = Memory(
+            device=device, dtype=dtype, model=model, shape=kv_shape(shape, layers, kv_heads, head_size),
+            vocab_size=self._tokenizer.vocab_size,
         )  # fmt: skip
-        self._begin(Journal(behaviour, name))
+        behaviour = Behaviour(
+            num_blocks=_size(num_blocks, memory, self.memory, block_size), block_size=block_size,
+            prefix_caching=prefix_caching, free_to=free_to, free_order=free_order, full_hit=full_hit,
+            sliding_window=sliding_window, hash=hash, none_hash=_root(hash), tokenizer=self._tokenizer.identity,
+        )  # fmt: skip
+        if full_hit and device != "none":
+            raise SettingError("a full hit leaves the model nothing to compute: leave --full-hit out, or add --device none")
+        self._begin(Journal(behaviour, name, memory=self.memory.to_dict()))
         if log is not None:
             self._recorder.write_to(Path(log), force, replacing._recorder if replacing else None)
 
     @classmethod
-    def load(cls, path: str | Path, *, name: str | None = None, copy: bool = False, replacing: Lab | None = None) -> Lab:
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        name: str | None = None,
+        copy: bool = False,
+        device: str | None = None,
+        replacing: Lab | None = None,
+    ) -> Lab:
         """The pool that a journal file describes, after its last finished step.
 
         A file that a pool was writing with ``log`` is gone on with; ``copy`` leaves it alone. ``name`` is another
-        name for the pool. ``lab.torn_bytes`` says how much of an unfinished line was left out. Raises JournalError
-        for a file that cannot be trusted.
+        name for the pool, ``device`` another device for its memory (``none``: block ids only); the memory is computed
+        again from the first step. ``lab.torn_bytes`` says how much of an unfinished line was left out. Raises
+        JournalError for a file that cannot be trusted, or is too long to be computed again.
         """
         read = jsonl.read(Path(path))
         lab = cls.__new__(cls)
         read.journal.name = name or read.journal.name
         lab._tokenizer = recorded_tokenizer(read.journal.behaviour.tokenizer)
+        lab.memory = Memory.from_dict(read.journal.memory, device)
         lab._begin(read.journal)
         lab.torn_bytes = read.torn
         if read.log and not copy:
@@ -104,7 +127,7 @@ class Lab:
         return jsonl.read_pool_name(Path(path))
 
     def _begin(self, journal: Journal) -> None:
-        self._recorder = Recorder(journal)
+        self._recorder = Recorder(journal, self.memory.make_worker(journal.behaviour))
         self.journal_id = journal.name
         self.cell: Cell | None = None
         self.torn_bytes = 0
@@ -121,6 +144,8 @@ class Lab:
         salt: str | None = None,
         lora: str | tuple[str, str] | None = None,
         chunk: int | None = None,
+        defer: bool = False,
+        fail: bool = False,
     ) -> StepResult:
         """Start a request, or without a prompt resume a preempted one.
 
@@ -128,6 +153,10 @@ class Lab:
             Keep its blocks apart from equal tokens under another salt or adapter (a name, or a name and a path).
         chunk
             Only the first so many uncached tokens now; ``prefill`` schedules the rest.
+        defer
+            Schedule without computing; ``step``, or the next command that computes, runs the forward pass.
+        fail
+            The forward pass fails on purpose: its hashes are dropped, the request is preempted.
         Raises RequestError, UnknownName, OutOfBlocks, NeverFits or CommandError.
         """
         name = request_name(name)
@@ -136,13 +165,13 @@ class Lab:
             self._check_can_resume(name, bool(prompt))
         if chunk is not None:
             prompt["chunk"] = whole("chunk", chunk)
-        return self._change("admit", name=name, **prompt)
+        return self._change("admit", name=name, **prompt, **_pass(defer, fail))
 
-    def prefill(self, name: str, n: int | None = None) -> StepResult:
-        """Schedule the next ``n`` tokens of a prompt admitted in chunks; by default all that is left. Raises as ``admit``."""
+    def prefill(self, name: str, n: int | None = None, *, defer: bool = False, fail: bool = False) -> StepResult:
+        """Schedule the next ``n`` tokens of a prompt admitted in chunks; by default all that is left. The rest as ``admit``."""
         request = self._recorder.engine.scheduler.find(request_name(name))
         left = request.num_tokens - request.num_computed_tokens
-        return self._change("prefill", name=name, n=left if n is None else whole("n", n))
+        return self._change("prefill", name=name, n=left if n is None else whole("n", n), **_pass(defer, fail))
 
     def append(
         self,
@@ -151,8 +180,10 @@ class Lab:
         *,
         tokens: Iterable[int] | None = None,
         draft: str | Iterable[int] | None = None,
+        defer: bool = False,
+        fail: bool = False,
     ) -> StepResult:
-        """Give a running request more tokens, and with ``draft`` slots for tokens that may be rejected. Raises as ``admit``."""
+        """Give a running request more tokens, and with ``draft`` slots for tokens that may be rejected. The rest as ``admit``."""
         name = request_name(name)
         prompt = prompt_of(self._tokenizer, text, tokens, None)
         if not prompt:
@@ -163,7 +194,38 @@ class Lab:
             prompt["draft"] = prompt_of(self._tokenizer, draft, None, None)
         elif draft is not None:
             prompt["draft"] = prompt_of(self._tokenizer, None, draft, None)
-        return self._change("append", name=name, **prompt)
+        return self._change("append", name=name, **prompt, **_pass(defer, fail))
+
+    def step(self, *, fail: bool = False) -> StepResult:
+        """One forward pass over all that was scheduled with ``defer``, in order. Raises RequestError when there is nothing."""
+        return self._change("step", **_pass(False, fail))
+
+    def generate(self, name: str, k: int, *, temperature: float = 0.0, seed: int = 0) -> Generated:
+        """``k`` decode steps of a running request, each an ``append`` in the journal; all of them fit, or none is made.
+
+        temperature
+            0: the most probable token. Above: drawn with ``seed``, which gives the same tokens every time.
+        Raises as ``append``, and SettingError for a pool without memory.
+        """
+        name, k = request_name(name), whole("k", k)
+        worker = self._memory("generate")
+        scheduler = self._recorder.engine.scheduler
+        scheduler.check_decode(name, k)
+        how = sampling(temperature, seed)
+        origin = {"model": self.memory.model, **how}
+        steps = []
+        for _ in range(k):
+            token = worker.next_token(name, scheduler.find(name).num_tokens, **how)
+            steps.append(self._recorder.run(Command("append", {"name": name, "tokens": [token]}), self.cell, origin))
+        return Generated(self, steps, self.manager.block_table(name), self._tokenizer.text)
+
+    def reweight(self, seed: int) -> StepResult:
+        """Change the model's weights in place, as a training loop does between steps; what the cache holds is then wrong.
+
+        Raises SettingError for a pool without memory.
+        """
+        self._memory("reweight")
+        return self._change("reweight", seed=whole("seed", seed))
 
     def accept(self, name: str, k: int) -> StepResult:
         """Make the first ``k`` drafts tokens of the request and drop the others. Raises UnknownName or RequestError."""
@@ -193,7 +255,8 @@ class Lab:
 
     def _change(self, verb: str, **args: Any) -> StepResult:
         step = self._recorder.run(Command(verb, args), self.cell)
-        return StepResult(self, step, self.manager.block_table(args.get("name", "")))
+        computed = self._recorder.execution.last_pass_tokens
+        return StepResult(self, step, self.manager.block_table(args.get("name", "")), computed)
 
     def _check_can_resume(self, name: str, has_keys: bool) -> None:
         if name not in self.requests:
@@ -201,91 +264,7 @@ class Lab:
         if has_keys:
             raise CommandError(f"{named(name)} keeps the salt and adapter of its admission: leave them out to resume it")
 
-    # --- looking -------------------------------------------------------------------------------------------
-
-    @property
-    def journal(self) -> Journal:
-        """The history: every finished step. For looking only."""
-        return self._recorder.journal
-
-    @property
-    def name(self) -> str:
-        """The pool's name."""
-        return self.journal.name
-
-    @property
-    def behaviour(self) -> Behaviour:
-        """The settings that decide what the pool does."""
-        return self.journal.behaviour
-
-    @property
-    def manager(self) -> KVCacheManager:
-        """The block tables. A rebuild after an interrupt or an undo makes a new one."""
-        return self._recorder.engine.scheduler.kv_cache_manager
-
-    @property
-    def pool(self) -> BlockPool:
-        """The blocks, the free queue, the map."""
-        return self.manager.block_pool
-
-    @property
-    def requests(self) -> tuple[str, ...]:
-        """Names of the running and preempted requests, in the order of admission."""
-        return tuple(self._recorder.engine.scheduler.requests)
-
-    @property
-    def free_queue(self) -> tuple[int, ...]:
-        """Block ids, front first."""
-        return tuple(block.block_id for block in self.pool.free_block_queue)
-
-    def block_table(self, name: str) -> tuple[int, ...]:
-        """The block ids of a request, in the order of its tokens. Raises UnknownName."""
-        self._recorder.engine.scheduler.find(name)
-        return self.manager.block_table(name)
-
-    @property
-    def cached(self) -> frozenset[int]:
-        """Ids of the blocks that carry a hash."""
-        return frozenset(block.block_id for block in self.pool.blocks if block.block_hash is not None)
-
-    @property
-    def usage(self) -> float:
-        """1 - free / (N - 1)."""
-        return self.pool.get_usage()
-
-    @property
-    def digest(self) -> str:
-        """Hex SHA-256 over the settings and every step."""
-        return self.journal.digest
-
-    @property
-    def state(self) -> State:
-        """The journal folded to its last step: what is drawn. For looking only."""
-        return self.journal.state
-
-    @property
-    def log_path(self) -> Path | None:
-        """The file that steps are written to, if any."""
-        return self._recorder.log_path
-
-    def check(self) -> list[Equation]:
-        """Every invariant as an equation, and last that the journal, folded, is the live pool."""
-        engine = self._recorder.engine
-        same = self.journal.state.columns() == replay.live_columns(engine)
-        fold = Equation("journal folded = live pool", f"{len(self.journal)} steps, {'no' if same else 'a'} difference", same)
-        return [*engine.scheduler.check(), fold]
-
-    def verify(self) -> replay.Verdict:
-        """Run the whole journal again on a fresh pool and compare every step."""
-        return replay.verify(self.journal)
-
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the journal to a file, all or nothing. Raises JournalError when that would overwrite another's file."""
-        path = Path(path)
-        check_may_overwrite(path, force)
-        check_not_in_use(path)
-        jsonl.save(self.journal, path)
-        return path
+    # --- the log file ---------------------------------------------------------------------------------------
 
     def rewrite_log(self) -> None:
         """Make the log file, if any, hold this journal again: a successor that did not come to be may have begun in it."""
@@ -300,9 +279,18 @@ class Lab:
 
         return state_shown(self)._repr_mimebundle_()
 
-    def __repr__(self) -> str:
-        size = f"{self.behaviour.num_blocks} blocks of {self.behaviour.block_size} tokens"
-        return f"<Lab {self.name!r}: {size}, step {len(self.journal)}>"
+
+def _pass(defer: bool, fail: bool) -> dict[str, bool]:
+    return {name: True for name, given in (("defer", defer), ("fail", fail)) if given}
+
+
+def _size(num_blocks: int | None, memory: str | None, settings: Memory, block_size: int) -> int:
+    if (num_blocks is None) == (memory is None):
+        raise SettingError("give the number of blocks, or --memory such as 2GiB: one of them")
+    if memory is None:
+        return num_blocks  # type: ignore[return-value]  # Behaviour judges it
+    Behaviour(num_blocks=1, block_size=block_size)
+    return settings.blocks_in(memory, block_size)
 
 
 def _root(hash_name: str) -> str:

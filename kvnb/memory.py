@@ -1,0 +1,107 @@
+"""The memory behind a pool's blocks as a user asks for it: device, dtype, shape, model, bytes; and the worker that has it.
+
+Must not know: the pool's state. torch is imported only when there is a worker to make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from kvnb.errors import MissingPackage, SettingError, nearest, one_line
+from kvnb.manager.behaviour import Behaviour
+from kvnb.tensors.shapes import DEVICES, TINY, KVShape, blocks_in, check_dtype, check_shape, named_shape, parse_memory
+
+if TYPE_CHECKING:
+    from kvnb.tensors.worker import Worker
+
+MODELS = ("tiny",)
+BYTES = 256
+"""Tokens that ``tiny`` knows by itself: one a byte."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """What stands behind the blocks. Raises SettingError, naming the setting, for what does not exist.
+
+    device
+        ``auto`` (cuda, else mps, else cpu; without torch none), ``cpu``, ``cuda``, ``mps`` or ``none``.
+    dtype
+        What K and V are kept in: float32, float16, bfloat16, fp8_e4m3 or fp8_e5m2.
+    model
+        ``tiny``: a random Llama-type decoder, the same on every machine.
+    shape
+        Layers, KV heads, head size.
+    vocab_size
+        Tokens that the model knows.
+    """
+
+    device: str = "auto"
+    dtype: str = "float32"
+    model: str = "tiny"
+    shape: KVShape = TINY
+    vocab_size: int = BYTES
+
+    def __post_init__(self) -> None:
+        if self.device not in DEVICES:
+            raise SettingError(f"unknown device {one_line(str(self.device))}: {nearest(str(self.device), DEVICES)}")
+        if self.model not in MODELS:
+            raise SettingError(f"unknown model {one_line(str(self.model))}: {nearest(str(self.model), MODELS)}")
+        check_shape(self.shape)
+        check_dtype(self.dtype)
+
+    def blocks_in(self, memory: str, block_size: int) -> int:
+        """How many blocks ``2GiB`` or ``90%`` of what is free on the device give. Raises SettingError."""
+        return blocks_in(parse_memory(memory, self._free_bytes), self.shape, block_size, self.dtype)
+
+    def make_worker(self, behaviour: Behaviour) -> Worker | None:
+        """The worker with its memory; None for ``none``, and for ``auto`` where there is no torch.
+
+        Raises SettingError (no such device, not enough memory) or MissingPackage.
+        """
+        if self.device == "none":
+            return None
+        try:
+            from kvnb.tensors.worker import Worker
+        except ModuleNotFoundError as error:
+            if self.device == "auto":
+                return None
+            raise MissingPackage.named("torch", f"--device {self.device}") from error
+        return Worker(
+            behaviour.num_blocks, behaviour.block_size, self.shape, device=self.device, dtype=self.dtype,
+            sliding_window=behaviour.sliding_window, vocab_size=self.vocab_size,
+        )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """Plain JSON values for a journal's header; None where there is no memory."""
+        return None if self.device == "none" else {**asdict(self), "shape": list(self.shape)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any] | None, device: str | None = None) -> Memory:
+        """The reverse, on another ``device`` if one is given. Raises SettingError for what this version does not have."""
+        if values is None:
+            return cls(device=device or "none")
+        try:
+            given = {**values, "shape": KVShape(*values["shape"])}
+            return cls(**{**given, "device": device or given["device"]})
+        except (KeyError, TypeError) as error:
+            raise SettingError(f"the memory in the journal's header cannot be used ({one_line(str(error))})") from error
+
+    def _free_bytes(self) -> int:
+        if self.device == "none":
+            raise SettingError("a percentage is of a device's free memory, --device none has none: give bytes such as 2GiB")
+        try:
+            from kvnb.tensors.devices import free_bytes, pick_device
+        except ModuleNotFoundError as error:
+            raise MissingPackage.named("torch", "a percentage of the device's memory") from error
+        return free_bytes(pick_device(self.device))
+
+
+def kv_shape(
+    shape: str | None = None, layers: int | None = None, kv_heads: int | None = None, head_size: int | None = None
+) -> KVShape:
+    """A named shape, or the tiny model's, with what is given in its place. Raises SettingError for an unknown name."""
+    known = TINY if shape is None else named_shape(shape)
+    given = (layers, kv_heads, head_size)
+    return KVShape(*(old if new is None else new for old, new in zip(known, given, strict=True)))
