@@ -41,7 +41,7 @@ def _available_elsewhere() -> int:
 
 def _left_in_cgroups(root: Path) -> Iterator[int]:
     for line in (_read(root / "proc/self/cgroup") or "").splitlines():
-        number, controllers, path = line.split(":", 2)
+        number, controllers, path = line.split(":", 2)  # hierarchy, controllers, path: cgroups(7)
         if number == "0" and not controllers:
             names = ("memory.max", "memory.current", "inactive_file")
             yield from _left_upwards(root / "sys/fs/cgroup", path, *names)

@@ -102,7 +102,7 @@ def blocks_in(memory: int, shape: KVShape, block_size: int, dtype: str) -> int:
 
 
 _UNITS = ("", "k", "m", "g", "t")
-_AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:(%)|([kmgt]?)(i?)b?)\s*", re.IGNORECASE)
+_AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:(%)|([kmgt]?)(i?)b?)\s*", re.IGNORECASE)
 
 
 def parse_memory(text: str, free_bytes: Callable[[], int]) -> int:

@@ -13,7 +13,7 @@ def put(root: Path, **files: object) -> None:
     for name, content in files.items():
         path = root / name.replace("__", "/")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{content}\n")
+        path.write_text(str(content))
 
 
 def machine(root: Path, gib_available: int, cgroup: str = "") -> Path:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from helpers import run_python
+
 from kvnb.errors import SettingError
 from kvnb.tensors.shapes import (
     DTYPES,
