@@ -184,7 +184,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_pool_with_an_impossible_setting_is_not_made(tmp_path: Path, settings: dict[str, Any], line: str) -> None:
     with pytest.raises(SettingError, match=line):
-        Lab(**{"num_blocks": 11, **settings}, log=tmp_path / "log.jsonl", device="none")
+        Lab(**{"num_blocks": 11, "device": "none", **settings}, log=tmp_path / "log.jsonl")
     assert list(tmp_path.iterdir()) == []
 
 

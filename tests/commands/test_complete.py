@@ -28,7 +28,7 @@ def kinds(session: Session, line: str) -> set[str]:
 
 def test_a_line_begins_with_a_verb(session: Session) -> None:
     assert fits(session, "") == list(VERBS)
-    assert fits(session, "re") == ["release", "reset", "replay"]
+    assert fits(session, "re") == ["release", "reset", "reweight", "replay"]
     assert fits(session, "xyz") == []
     assert kinds(session, "") == {"verb"}
 
@@ -72,7 +72,7 @@ def test_an_option_is_not_offered_twice(session: Session) -> None:
         ("log ", ["steps", "events"]),
         ("new 11 --free-to ", ["front-back", "back"]),
         ("new 11 --free-order f", ["forward"]),
-        ("new 11 --device ", ["none"]),
+        ("new 11 --device ", ["auto", "cpu", "cuda", "mps", "none"]),
         ("reset ", ["--pool", "--help"]),
         ("new ", [*VERBS["new"].options, "--help"]),
         ("nothing ", []),

@@ -58,7 +58,9 @@ def test_new_says_what_a_newcomer_has_to_know(session: Session) -> None:
 
 
 def test_a_pool_has_the_settings_that_its_line_names(session: Session) -> None:
-    lab = run(session, "new 11 --no-prefix-caching --free-to back --free-order forward --full-hit --tokenizer bytes").value
+    lab = run(
+        session, "new 11 --no-prefix-caching --free-to back --free-order forward --full-hit --tokenizer bytes --device none"
+    ).value
     assert isinstance(lab, Lab)
     behaviour = lab.behaviour
     assert (behaviour.prefix_caching, behaviour.free_to, behaviour.free_order) == (False, "back", "forward")
@@ -129,8 +131,8 @@ def test_a_new_interrupted_anywhere_leaves_the_old_pool_or_the_new_one_whole(ses
     run(session, "new 3 --name warm --log warm.jsonl", "close warm")
     for n in range(1, 2000):
         session.close_all()
-        run(session, f"new 2 --log old{n}.jsonl", "admit r0 A")
-        finished = interrupted_after(n, lambda n=n: run(session, f"new 3 {options.format(n=n)}"))
+        run(session, f"new 2 --device none --log old{n}.jsonl", "admit r0 A")
+        finished = interrupted_after(n, lambda n=n: run(session, f"new 3 --device none {options.format(n=n)}"))
         lab = session.lab()
         assert names_of(session) == ["*pool"]
         assert not lab.log_path or jsonl.read(lab.log_path).journal.digest == lab.digest, f"interrupted after {n} lines"

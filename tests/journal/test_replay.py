@@ -116,7 +116,6 @@ def test_a_forged_file_is_not_loaded_and_verification_finds_the_forgery(tmp_path
 
 
 def test_a_rebuilt_engine_goes_on_telling_its_events() -> None:
-    engine, events = rebuild(seed_lab(2).journal)
-    assert events == []
-    engine.run(Command("release", {"names": ["r0"]}))
-    assert events == list(seed_lab(3).journal.steps[2].events)
+    execution = rebuild(seed_lab(2).journal)
+    execution.run(Command("release", {"names": ["r0"]}))
+    assert execution.events == list(seed_lab(3).journal.steps[2].events)

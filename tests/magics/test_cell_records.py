@@ -38,7 +38,7 @@ def last_digest(record: dict[str, Any]) -> str:
 
 
 def test_a_cell_that_changes_a_pool_leaves_one_record(kernel: Kernel) -> None:
-    cell = "%kvpool new 11\n%kvpool admit r0 ABCDE\n%kvpool admit r1 ABCDE"
+    cell = "%kvpool new 11 --device none\n%kvpool admit r0 ABCDE\n%kvpool admit r1 ABCDE"
     ran = kernel.run(cell)
     (record,) = ran.records
     lab = Lab(11, block_size=4, device="none")

@@ -44,7 +44,7 @@ def test_a_lab_works_with_every_other_package_out_of_reach() -> None:
 import sys
 sys.modules.update(dict.fromkeys({blocked!r}))
 from kvnb import Lab
-lab = Lab(11, block_size=4, device="none")
+lab = Lab(11, block_size=4)
 lab.admit("r0", "ABCDEFGHIJKLMNO")
 lab.release("r0")
 print(lab.admit("r1", "ABCDEFGHIJxxxx"))
@@ -89,8 +89,10 @@ def test_loading_the_magics_brings_nothing_heavy(tmp_path: Path, capsys: pytest.
         print(f"\n%load_ext kvnb: {spent:.0f} ms after IPython's own start, {len(loaded)} modules")
 
 
-def test_showing_a_result_brings_nothing_heavy(tmp_path: Path) -> None:
-    code = SHELL.replace('"%load_ext kvnb")', '"%load_ext kvnb\\n%kvpool new 11\\n%kvpool admit r0 ABC\\n%kvpool show")')
+def test_a_pool_without_memory_loads_no_torch_nor_anything_heavy_even_to_show_itself(tmp_path: Path) -> None:
+    code = SHELL.replace(
+        '"%load_ext kvnb")', '"%load_ext kvnb\\n%kvpool new 11 --device none\\n%kvpool admit r0 ABC\\n%kvpool show")'
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment(tmp_path), cwd=tmp_path
     )

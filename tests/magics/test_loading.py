@@ -73,7 +73,9 @@ def test_unloading_closes_the_logs_so_that_another_pool_can_write_them(shell: Sh
 
 def test_config_shows_and_sets_the_defaults_of_new(shell: Shell) -> None:
     assert "KVPool.block_size=<Int>" in shell.ok("%config KVPool").printed
-    shell.ok("%config KVPool.block_size = 16", "%config KVPool.full_hit = True", "%kvpool new 11;")
+    shell.ok(
+        "%config KVPool.block_size = 16", "%config KVPool.full_hit = True", "%config KVPool.device = 'none'", "%kvpool new 11;"
+    )
     assert (shell.lab.behaviour.block_size, shell.lab.behaviour.full_hit) == (16, True)
     shell.ok("%kvpool new 11 --block-size 2;")
     assert shell.lab.behaviour.block_size == 2
@@ -100,7 +102,7 @@ def test_a_bad_default_is_refused_and_the_old_one_stays(
     assert value.strip("'") in logged or "block_size" in logged
     shell.ok("%kvpool new 11;")
     behaviour = shell.lab.behaviour.to_dict()
-    expected = {"block_size": 4, "free_to": "front-back", "free_order": "reverse", "hash": "sha256", "tokenizer": "chars"}
+    expected = {"block_size": 4, "free_to": "front-back", "free_order": "reverse", "hash": "sha256", "tokenizer": "bytes"}
     assert {name: behaviour[name] for name in expected} == expected
     assert behaviour["prefix_caching"] is True
 
@@ -123,4 +125,4 @@ def test_a_setting_that_was_refused_does_not_stop_the_next_load(shell: Shell) ->
     shell.ok("%reload_ext kvnb")
     shell.ok("x = %kvpool new 11;")
     behaviour = shell.ip.user_ns["x"].value.behaviour
-    assert (behaviour.block_size, behaviour.free_to, behaviour.tokenizer) == (4, "back", "chars")
+    assert (behaviour.block_size, behaviour.free_to, behaviour.tokenizer) == (4, "back", "bytes")
