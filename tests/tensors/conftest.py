@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from kvnb.tensors.shapes import DEVICES
-
-
-def _present() -> list[str]:
-    torch = pytest.importorskip("torch")
+try:
+    import torch
+except ImportError:
+    if os.environ.get("CI") == "true":
+        raise
+    collect_ignore_glob = ["test_*.py"]
+    PRESENT: list[str] = []
+else:
     # The tensors here are small: on busy cores a second thread only waits for the first.
     torch.set_num_threads(1)
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    return [name for name in DEVICES if there.get(name)]
+    PRESENT = [name for name, present in there.items() if present]
 
 
-@pytest.fixture(params=_present())
+@pytest.fixture(params=PRESENT)
 def device(request) -> str:
     return request.param

@@ -91,6 +91,17 @@ def test_blocks_before_the_window_are_never_read(device):
     assert torch.allclose(paged_attention(store, 0, ids, query[11:].to(store.device), 11, 5).cpu(), expected, atol=1e-5)
 
 
+def test_only_blocks_that_the_queries_see_are_gathered(monkeypatch):
+    query, key, value = random_qkv(14)
+    store = stored(key, value, [2, 1, 3, 4])
+    gathered, gather = [], store.gather
+    monkeypatch.setattr(store, "gather", lambda layer, ids, **kw: gathered.append(ids.tolist()) or gather(layer, ids, **kw))
+    ids = torch.tensor([2, 1, 3, 4, 5])
+    for first, end, window in ((0, 14, None), (13, 14, 5), (9, 12, 2), (13, 14, 6), (13, 14, 7)):
+        paged_attention(store, 0, ids, query[first:end], first, window)
+    assert gathered == [[2, 1, 3, 4], [3, 4], [3], [3, 4], [1, 3, 4]]
+
+
 def test_a_window_holds_the_token_itself_and_those_before_it():
     assert [first_visible(place, 3) for place in range(5)] == [0, 0, 0, 1, 2]
     assert first_visible(100, None) == 0

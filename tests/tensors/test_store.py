@@ -154,9 +154,10 @@ def test_only_blocks_that_exist_are_copied_and_never_to_block_0(source, target):
         make().copy_block(source, target)
 
 
-def test_fp8_takes_its_largest_number_for_a_larger_one_and_keeps_nan():
-    got = rounded(torch.tensor([1e9, -1e9, math.nan, 1.0]), torch.float8_e4m3fn).float()
-    assert got[[0, 1, 3]].tolist() == [448.0, -448.0, 1.0]
+@pytest.mark.parametrize(("dtype", "most"), [(torch.float8_e4m3fn, 448.0), (torch.float8_e5m2, 57344.0)])
+def test_fp8_takes_its_largest_number_for_a_larger_one_and_keeps_nan(dtype, most):
+    got = rounded(torch.tensor([1e9, -1e9, math.nan, 1.0]), dtype).float()
+    assert got[[0, 1, 3]].tolist() == [most, -most, 1.0]
     assert math.isnan(got[2])
 
 
