@@ -5,6 +5,8 @@ Must not know: blocks, requests, models.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import torch
@@ -67,6 +69,23 @@ def torch_dtype(name: str, device: torch.device) -> torch.dtype:
         able = ", ".join(other for other in DTYPES if works(other, device.type))
         raise SettingError(f"{device.type} cannot keep {name}: use --dtype {able.replace(', ', ' or ')}")
     return _TORCH_DTYPES[name]
+
+
+@contextmanager
+def one_thread(device: torch.device) -> Iterator[None]:
+    """On a CPU, compute with one thread inside, and with as many as before afterwards.
+
+    The tensors are small. Where other work shares the cores, or a container has fewer than it sees, each operation would
+    wait for a thread that has no core: a pass took 15 times as long with two threads on two busy cores.
+    """
+    before = torch.get_num_threads()
+    try:
+        if device.type == "cpu":
+            torch.set_num_threads(1)
+        yield
+    finally:
+        if device.type == "cpu":
+            torch.set_num_threads(before)
 
 
 @cache

@@ -17,6 +17,7 @@ import torch
 
 from kvnb.errors import RequestError, counted, named
 from kvnb.tensors.attention import attend, dense_attention, first_visible, paged
+from kvnb.tensors.devices import one_thread
 from kvnb.tensors.store import rounded
 from kvnb.tensors.worker import Worker
 
@@ -101,9 +102,10 @@ def prove(worker: Worker, name: str, token_ids: Sequence[int], num_drafts: int =
         raise RequestError(f"{named(name)} has nothing to prove: give its tokens, at least one before the drafts")
     worker.check_tokens(token_ids)
     table = _table_for(worker, name, len(token_ids))
-    dense = _Dense(worker, token_ids)
-    rows = dense.logits(1 + num_drafts)
-    paged_rows = _paged_logits(worker, table, token_ids, 1 + num_drafts)
+    with one_thread(worker.device):
+        dense = _Dense(worker, token_ids)
+        rows = dense.logits(1 + num_drafts)
+        paged_rows = _paged_logits(worker, table, token_ids, 1 + num_drafts)
     choice = (int(paged_rows[0].argmax()), int(rows[0].argmax()))
     return Proof(
         name,

@@ -16,7 +16,7 @@ from kvnb.tensors.shapes import KVShape, bytes_per_block, check_shape, human_byt
 
 Ids = Sequence[int] | torch.Tensor
 
-# Elements are filled and moved as plain integers of their size: every device can do that, whatever the precision.
+# Elements are filled as plain integers of their size: every device can do that, whatever the precision.
 _WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32}
 _FILL = -1
 """All bits set: a NaN in each of the five precisions."""
@@ -42,9 +42,11 @@ class KVStore:
         self.block_bytes_each = bytes_per_block(shape, block_size, dtype)
         self._words = self._allocate()
         self.kv = self._words.view(self.dtype)
+        # A plane is K or V of one block in one layer, a row of one token.
         self._planes = self._words.view(num_blocks * shape.layers * 2, -1)
         self._rows = self._words.view(num_blocks * shape.layers * 2 * block_size, -1)
-        self._scratch = self._words.new_empty(0)
+        self._wide = _widest(self._rows, device)
+        self._scratch: dict[torch.dtype, torch.Tensor] = {}
 
     # --- memory --------------------------------------------------------------------------------------------
 
@@ -79,7 +81,8 @@ class KVStore:
     def close(self) -> None:
         """Let the memory go; nothing can be read or written afterwards."""
         empty = self._words.new_empty(0)
-        self._words = self._planes = self._rows = self._scratch = empty
+        self._words = self._planes = self._rows = empty
+        self._scratch.clear()
         self.kv = empty.view(self.dtype)
         if self.device.type == "cuda":
             # Else torch keeps it for its own next tensors, and other processes do not get it back.
@@ -107,8 +110,9 @@ class KVStore:
         """
         self._check_slots(slots)
         first = self._rows_of(layer, slots)
-        self._rows.index_copy_(0, first, self._as_rows(key))
-        self._rows.index_copy_(0, first + self.block_size, self._as_rows(value))
+        rows = self._rows.view(self._wide)
+        rows.index_copy_(0, first, self._as_rows(key))
+        rows.index_copy_(0, first + self.block_size, self._as_rows(value))
 
     def copy_block(self, source: int, target: int) -> None:
         """Make block ``target`` equal to block ``source``, byte for byte. Raises IndexError for block 0 or an unknown one."""
@@ -128,7 +132,10 @@ class KVStore:
         return (block * self.shape.layers + layer) * (2 * self.block_size) + offset
 
     def _as_rows(self, values: torch.Tensor) -> torch.Tensor:
-        return rounded(values, self.dtype).reshape(len(values), -1).view(self._words.dtype)
+        rows = rounded(values, self.dtype).reshape(len(values), -1)
+        if rows.storage_offset() * rows.itemsize % self._wide.itemsize:
+            rows = rows.clone()
+        return rows.view(self._wide)
 
     # --- reading -------------------------------------------------------------------------------------------
 
@@ -141,9 +148,10 @@ class KVStore:
         """
         key = (self._ids(block_ids) * self.shape.layers + layer) * 2
         planes = torch.cat((key, key + 1))
-        out = self._scratch_for(len(planes)) if reuse else self._words.new_empty(len(planes), self._planes.shape[1])
-        torch.index_select(self._planes, 0, planes, out=out)
-        k, v = out.view(self.dtype).float().view(2, -1, self.shape.kv_heads, self.shape.head_size)
+        moved = self._room(self.dtype, len(planes), reuse)
+        torch.index_select(self._planes.view(self._wide), 0, planes, out=moved.view(self._wide))
+        found = moved if self.dtype == torch.float32 else self._room(torch.float32, len(planes), reuse).copy_(moved)
+        k, v = found.view(2, -1, self.shape.kv_heads, self.shape.head_size)
         return k, v
 
     def k_norms(self, block_id: int) -> list[list[float]]:
@@ -159,13 +167,24 @@ class KVStore:
         """SHA-256 of these bytes, in hex."""
         return hashlib.sha256(self.block_bytes(block_id)).hexdigest()
 
-    def _scratch_for(self, planes: int) -> torch.Tensor:
-        if len(self._scratch) < planes:
-            self._scratch = self._words.new_empty(planes, self._planes.shape[1])
-        return self._scratch[:planes]
+    def _room(self, dtype: torch.dtype, planes: int, reuse: bool) -> torch.Tensor:
+        """Memory for so many planes, the same again with ``reuse``."""
+        room = self._scratch.get(dtype) if reuse else None
+        if room is None or len(room) < planes:
+            room = torch.empty(planes, self._planes.shape[1], dtype=dtype, device=self.device)
+        if reuse:
+            self._scratch[dtype] = room
+        return room[:planes]
 
     def _ids(self, ids: Ids) -> torch.Tensor:
         return torch.as_tensor(ids, dtype=torch.int64, device=self.device)
+
+
+def _widest(rows: torch.Tensor, device: torch.device) -> torch.dtype:
+    """What rows are moved as: the fewer elements, the faster, since ``index_copy_`` takes them one by one."""
+    if device.type == "mps" or rows.shape[1] * rows.itemsize % 16:
+        return rows.dtype
+    return torch.complex128
 
 
 def rounded(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

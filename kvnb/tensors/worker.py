@@ -19,7 +19,7 @@ from kvnb.manager.worker import Scheduled
 from kvnb.manager.worker import Worker as WorkerProtocol
 from kvnb.tensors.attention import paged_attention
 from kvnb.tensors.block_table import BlockTable
-from kvnb.tensors.devices import pick_device
+from kvnb.tensors.devices import one_thread, pick_device
 from kvnb.tensors.shapes import TINY, KVShape, human_bytes
 from kvnb.tensors.store import KVStore
 from kvnb.tensors.tiny import TinyLlama
@@ -105,8 +105,9 @@ class Worker:
         scheduled = [run for run in scheduled if run.token_ids]
         if scheduled:
             batch = self._pack(scheduled)
-            hidden = self.model.forward(batch.token_ids, batch.positions, batch.attend)
-            self._keep(scheduled, hidden)
+            with one_thread(self.device):
+                hidden = self.model.forward(batch.token_ids, batch.positions, batch.attend)
+                self._keep(scheduled, hidden)
 
     def forget(self, scheduled: Sequence[Scheduled]) -> None:
         """A pass that failed, or was stopped anywhere: its slots are filled, what it may have kept is dropped."""

@@ -7,7 +7,7 @@ import torch
 
 from kvnb.errors import SettingError
 from kvnb.tensors import devices
-from kvnb.tensors.devices import free_bytes, pick_device, torch_dtype
+from kvnb.tensors.devices import free_bytes, one_thread, pick_device, torch_dtype
 from kvnb.tensors.shapes import DTYPES
 
 
@@ -54,5 +54,15 @@ def test_a_precision_that_the_device_lacks_is_refused_and_the_others_are_named(m
         torch_dtype("fp8_e4m3", torch.device("cpu"))
 
 
-def test_what_a_device_lacks_is_found_by_trying(monkeypatch):
+def test_a_pass_on_the_cpu_takes_one_thread_and_gives_the_others_back(monkeypatch):
+    counts = [3]
+    monkeypatch.setattr(torch, "get_num_threads", lambda: counts[-1])
+    monkeypatch.setattr(torch, "set_num_threads", counts.append)
+    with pytest.raises(KeyboardInterrupt), one_thread(torch.device("cpu")):
+        raise KeyboardInterrupt
+    with one_thread(torch.device("cuda")):
+        assert counts == [3, 1, 3]
+
+
+def test_what_a_device_lacks_is_found_by_trying():
     assert not devices.works("float32", "no such device")

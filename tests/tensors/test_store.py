@@ -17,20 +17,15 @@ from kvnb.tensors.store import KVStore, rounded
 SHAPE = KVShape(layers=3, kv_heads=2, head_size=4)
 
 
-def make(device="cpu", dtype="float32", num_blocks=6) -> KVStore:
+def make(device="cpu", dtype="float32", shape=SHAPE) -> KVStore:
     if not works(dtype, device):
         pytest.skip(f"{device} has no {dtype}")
-    return KVStore(num_blocks, 4, SHAPE, pick_device(device), dtype)
-
-
-def some_kv(tokens: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    k, v = torch.randn(2, tokens, 2, 4, generator=generator)
-    return k, v
+    return KVStore(6, 4, shape, pick_device(device), dtype)
 
 
 def write(store: KVStore, layer: int, slots: list[int], seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    k, v = some_kv(len(slots), seed)
+    generator = torch.Generator().manual_seed(seed)
+    k, v = torch.randn(2, len(slots), *store.shape[1:], generator=generator)
     store.write(layer, torch.tensor(slots, device=store.device), k.to(store.device), v.to(store.device))
     return k, v
 
@@ -66,8 +61,9 @@ def test_k_and_v_lie_at_block_layer_and_offset_of_their_slot(device, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_what_was_written_is_gathered_in_the_order_of_the_table(device, dtype):
-    store = make(device, dtype)
+@pytest.mark.parametrize("shape", [SHAPE, KVShape(3, 1, 2), KVShape(3, 3, 6), KVShape(3, 8, 64)])
+def test_what_was_written_is_gathered_in_the_order_of_the_table(device, dtype, shape):
+    store = make(device, dtype, shape)
     k, v = write(store, 2, [*range(12, 16), *range(4, 8)])
     got_k, got_v = store.gather(2, [3, 1])
     assert got_k.dtype == torch.float32
@@ -83,8 +79,19 @@ def test_writing_touches_its_slots_and_nothing_else(device):
     assert all_nan(before)
 
 
-def test_a_gather_that_reuses_memory_gives_the_same(device):
+def test_k_and_v_may_be_parts_of_a_larger_tensor(device):
     store = make(device)
+    whole = torch.randn(3, 2, 4, device=store.device)
+    odd = torch.randn(41, device=store.device)[9:].view(4, 2, 4)
+    store.write(0, torch.tensor([4, 5], device=store.device), whole[1:], odd[1:3])
+    k, v = store.gather(0, [1])
+    assert torch.equal(k[:2], whole[1:])
+    assert torch.equal(v[:2], odd[1:3])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_gather_that_reuses_memory_gives_the_same(device, dtype):
+    store = make(device, dtype)
     write(store, 0, list(range(4, 24)))
     for ids in ([1, 2], [5, 4, 3], [2]):
         fresh, reused = store.gather(0, ids), store.gather(0, ids, reuse=True)
