@@ -96,10 +96,9 @@ class Recorder:
         """
         self._check_undo()
         step = self.journal.next_step(Command(replay.UNDO, {}), replay.undo_events(self.journal), cell)
-        self._torn = True
+        # From the moment the step exists, pool and memory are those that it describes: both are rebuilt from the journal.
+        self._execution.touched = self._torn = True
         self._commit(step)
-        # The step exists now; the pool and the memory that it describes are rebuilt from the journal.
-        self._execution.touched = True
         self.engine  # noqa: B018
         return step
 

@@ -109,6 +109,8 @@ def _step(step: Step) -> str:
 
 def _lost(step: Step) -> str:
     names = [event.name for event in step.of(RequestIs) if event.state == "preempted"]
+    if not names:  # every token was a hit, as `--full-hit` allows
+        return "which had nothing to compute"
     return f"{listed(names)} {'is' if len(names) == 1 else 'are'} preempted"
 
 

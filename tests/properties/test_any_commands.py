@@ -18,6 +18,7 @@ from kvnb.core.hashing import short_key
 from kvnb.errors import KvnbError
 from kvnb.journal.events import Restored
 from kvnb.manager import Request
+from kvnb.manager.events import RequestIs
 from kvnb.results import StepResult
 
 NAMES = ["r0", "r1", "r2", "r3", "r4", "r5"]
@@ -112,6 +113,20 @@ class AnyCommands(RuleBasedStateMachine):
     def accept(self, place: int, k: int) -> None:
         drafting = self.drafting()
         self.run(lambda: self.lab.accept(drafting[place % len(drafting)], k))
+
+    @rule(place=which, text=prompts, defer=st.booleans())
+    def admit_deferred_or_failing(self, place: int, text: str, defer: bool) -> None:
+        self.run(lambda: self.lab.admit(self.new_name(place), text, defer=defer, fail=not defer))
+
+    @precondition(lambda self: self.names("running"))
+    @rule(place=which, text=few, draft=st.one_of(st.none(), few), defer=st.booleans())
+    def append_deferred_or_failing(self, place: int, text: str, draft: str | None, defer: bool) -> None:
+        self.run(lambda: self.lab.append(self.pick(place, "running"), text, draft=draft, defer=defer, fail=not defer))
+
+    @precondition(lambda self: any(request.num_deferred for request in self.lab.state.requests.values()))
+    @rule(fail=st.sampled_from([False, False, True]))
+    def step(self, fail: bool) -> None:
+        self.run(lambda: self.lab.step(fail=fail))
 
     @precondition(lambda self: self.lab.requests)
     @rule(places=st.lists(which, min_size=1, max_size=2))
@@ -219,6 +234,9 @@ class AnyCommands(RuleBasedStateMachine):
         Drafts are left out: what accepted ones filled is hashed by the next append.
         """
         verb, name = result.step.command.verb, result.step.command.args.get("name")
+        if result.step.command.args.get("fail"):
+            self.assert_lost(result)
+            return
         hashed = [block_id for event in result.step.of(Hashed) for block_id in event.ids]
         if verb not in ("admit", "append", "prefill") or not self.lab.behaviour.prefix_caching:
             assert hashed == []
@@ -229,6 +247,16 @@ class AnyCommands(RuleBasedStateMachine):
         full = request.num_computed_tokens // self.lab.behaviour.block_size
         assert hashed == [block_id for block_id in result.block_table[self.marks[name] : full] if block_id]
         self.marks[name] = max(full, self.marks[name])
+
+    def assert_lost(self, result: StepResult) -> None:
+        """A pass that failed preempts who was in it, and what it was to compute can be hit by nobody."""
+        lost = {event.name for event in result.step.of(RequestIs) if event.state == "preempted"}
+        assert lost or self.lab.behaviour.full_hit
+        assert str(result)
+        assert all(self.requests[name].status == "preempted" for name in lost)
+        # Where drafts were computed and accepted before, a block may be hashed in this step and rightly stay so.
+        assert not set(result.new_blocks) & self.lab.cached
+        self.marks.update(dict.fromkeys(lost, 0))
 
     def assert_hits(self, result: StepResult, request: Request, copies: dict[str, Any]) -> int:
         """The blocks that a lookup shares are those it should; how many table entries it gives, null ones included."""

@@ -34,7 +34,7 @@ class Interrupt:
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> bool:
         sys.settrace(self.previous)
-        return kind is KeyboardInterrupt and self.struck
+        return kind is not None and issubclass(kind, KeyboardInterrupt) and self.struck
 
     def enter_frame(self, frame: FrameType, event: str, argument: Any) -> Any:
         if not frame.f_code.co_filename.startswith(HOME):
@@ -51,8 +51,12 @@ class Interrupt:
         return self.strike
 
 
-def at_every_bytecode(make: Callable[[], Lab], act: Change, judge: Callable[[Lab], None]) -> int:
-    """Interrupt ``act`` at its first bytecode, its second, and so on until it ends undisturbed; how many there were."""
+def at_every_bytecode(make: Callable[[], Lab], act: Change, judge: Callable[[Lab], None], every: int = 1) -> int:
+    """Interrupt ``act`` at its first bytecode, its second, and so on until it ends undisturbed; how many there were.
+
+    every
+        1: none is left out.
+    """
     moment = 0
     while True:
         lab = make()
@@ -62,7 +66,7 @@ def at_every_bytecode(make: Callable[[], Lab], act: Change, judge: Callable[[Lab
         lab.close()
         if not interrupt.struck:
             return moment
-        moment += 1
+        moment += every
 
 
 def prepared(log: Path | None = None) -> Lab:
