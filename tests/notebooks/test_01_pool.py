@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterator
-from copy import deepcopy
 from itertools import permutations
 from typing import Any
 
 import pytest
-from helpers import ROOT, needs
+from notebook_files import NotebookFile, code_cells, errors, nbformat, shown, without_count
 
 from kvnb import KvnbError, Lab
 from kvnb.core.events import Unhashed
 
-nbformat = needs("nbformat")
-needs("jupytext")
-needs("nbclient")
-
-TEXT = ROOT / "notebooks" / "01-pool.md"
-NOTEBOOK = TEXT.with_suffix(".ipynb")
-RECORD = "application/vnd.kvnb.record+json"
+POOL = NotebookFile("01-pool")
 SECTIONS = [
     "The idea in one minute", "A picture", "How it really works", "What a block is", "The pool", "The free queue",
     "Reference counts", "Allocate: `get_new_blocks`", "Hit: `touch`", "Free: where a block goes back to",
@@ -30,59 +22,16 @@ SECTIONS = [
 ]  # fmt: skip
 
 
-def _load_build() -> Any:
-    spec = importlib.util.spec_from_file_location("notebooks_build", TEXT.with_name("build.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-build = _load_build()
-
-
-def saved() -> Any:
-    return nbformat.read(NOTEBOOK, as_version=4)
-
-
-def code_cells(notebook: Any) -> list[Any]:
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
-def shown(notebook: Any) -> list[list[str]]:
-    """What a reader of plain text sees below each code cell."""
-    return [[text for output in cell.outputs if (text := _plain(output))] for cell in code_cells(notebook)]
-
-
-def _plain(output: Any) -> str:
-    if output.output_type == "stream":
-        return f"{output.name}: {output.text}"
-    if output.output_type == "error":
-        return f"{output.ename}: {output.evalue}"
-    return str(output.data.get("text/plain", ""))
-
-
-def with_parameters(**values: int) -> Any:
-    """The notebook with a cell of other values behind the tagged one, as papermill puts it there."""
-    notebook = build.read_source(TEXT)
-    place = next(i for i, cell in enumerate(notebook.cells) if "parameters" in cell.metadata.get("tags", ()))
-    source = "\n".join(f"{name} = {value}" for name, value in values.items())
-    cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["injected-parameters"]}, id="injected")
-    notebook.cells.insert(place + 1, cell)
-    return notebook
-
-
 @pytest.fixture(scope="module")
 def fresh() -> Any:
-    return build.execute(build.read_source(TEXT))
+    return POOL.executed()
 
 
 # --- the file --------------------------------------------------------------------------------------------------
 
 
 def test_the_notebook_is_made_from_the_text():
-    source, notebook = build.read_source(TEXT), saved()
+    source, notebook = POOL.source(), POOL.saved()
     for ours, theirs in zip(source.cells, notebook.cells, strict=True):
         assert (theirs.cell_type, theirs.id, theirs.source, theirs.metadata) == (
             ours.cell_type, ours.id, ours.source, ours.metadata,
@@ -91,26 +40,27 @@ def test_the_notebook_is_made_from_the_text():
 
 
 def test_every_cell_ran_in_order_and_only_the_marked_one_failed():
-    cells = code_cells(saved())
+    notebook = POOL.saved()
+    cells = code_cells(notebook)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
-    failed = [cell for cell in cells if any(output.output_type == "error" for output in cell.outputs)]
+    failed = errors(notebook)
     assert failed == [cell for cell in cells if "raises-exception" in cell.metadata.get("tags", ())]
     assert len(failed) == 1
 
 
 def test_the_parameters_come_first():
-    assert code_cells(saved())[0].metadata.tags == ["parameters"]
+    assert code_cells(POOL.saved())[0].metadata.tags == ["parameters"]
 
 
 def test_it_is_short_and_its_headings_are_the_sections_of_the_lesson():
-    notebook = saved()
+    notebook = POOL.saved()
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     assert re.findall(r"^##+ (.*)$", text, re.MULTILINE) == SECTIONS
     assert len(notebook.cells) <= 64
 
 
 def test_the_file_is_small_and_says_nothing_of_the_machine():
-    text = NOTEBOOK.read_text()
+    text = POOL.path.read_text()
     assert len(text) < 500_000
     for word in ("/tmp", "/home", "/root", "/work", "widget-state", "iopub.", '"version"'):
         assert word not in text, word
@@ -120,41 +70,26 @@ def test_the_file_is_small_and_says_nothing_of_the_machine():
 
 
 def test_a_fresh_kernel_prints_the_same(fresh: Any):
-    assert shown(fresh) == shown(saved())
+    assert shown(fresh) == shown(POOL.saved())
 
 
 @pytest.mark.slow
 def test_building_twice_gives_the_same_bytes(fresh: Any):
-    assert nbformat.writes(build.execute(build.read_source(TEXT))) == nbformat.writes(fresh)
+    assert nbformat.writes(POOL.executed()) == nbformat.writes(fresh)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("values", [{"num_blocks": 21}, {"num_blocks": 41, "block_size": 16}], ids=str)
 def test_it_runs_with_other_parameters(values: dict[str, int]):
-    notebook = build.execute(with_parameters(**values))
+    notebook = POOL.executed_with(**values)
     assert f"{values['num_blocks']} blocks of" in shown(notebook)[3][0]
-    assert sum(output.output_type == "error" for cell in code_cells(notebook) for output in cell.outputs) == 1
+    assert len(errors(notebook)) == 1
 
 
 @pytest.mark.slow
 def test_run_all_three_times_on_one_kernel_leaves_the_same(fresh: Any):
-    notebook = build.read_source(TEXT)
-    client = build.client_for(notebook)
-    with client.setup_kernel():
-        runs = []
-        for _ in range(3):
-            for index, cell in enumerate(notebook.cells):
-                client.execute_cell(cell, index)
-            runs.append(deepcopy([_without_count(cell.outputs) for cell in code_cells(notebook)]))
-    assert runs[0] == runs[1] == runs[2] == [_without_count(cell.outputs) for cell in code_cells(fresh)]
-
-
-def _without_count(outputs: Any) -> Any:
-    kept = deepcopy(outputs)
-    for output in kept:
-        output.pop("execution_count", None)
-        output.get("data", {}).get(RECORD, {}).pop("execution_count", None)
-    return kept
+    runs = POOL.run_all(3)
+    assert runs[0] == runs[1] == runs[2] == [without_count(cell.outputs) for cell in code_cells(fresh)]
 
 
 # --- what it claims --------------------------------------------------------------------------------------------

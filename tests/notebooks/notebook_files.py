@@ -1,0 +1,124 @@
+"""A notebook as a source, as a saved file, and as it comes out of a kernel; what a reader of plain text sees in it."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+import re
+from copy import deepcopy
+from typing import Any
+
+from helpers import ROOT, needs
+
+nbformat = needs("nbformat")
+needs("jupytext")
+needs("nbclient")
+
+NOTEBOOKS = ROOT / "notebooks"
+RECORD = "application/vnd.kvnb.record+json"
+_FLOAT = re.compile(r"\d+\.\d+(?:e[-+]\d+)?")
+
+
+def _load_build() -> Any:
+    spec = importlib.util.spec_from_file_location("notebooks_build", NOTEBOOKS / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+build = _load_build()
+
+
+class NotebookFile:
+    """``notebooks/NAME.md`` and the ``.ipynb`` that is made from it."""
+
+    def __init__(self, name: str) -> None:
+        self.text = NOTEBOOKS / f"{name}.md"
+        self.path = self.text.with_suffix(".ipynb")
+
+    def source(self) -> Any:
+        """The notebook without outputs."""
+        return build.read_source(self.text)
+
+    def saved(self) -> Any:
+        """The notebook in the repository, with its outputs."""
+        return nbformat.read(self.path, as_version=4)
+
+    def executed(self) -> Any:
+        """The notebook out of a fresh kernel."""
+        return build.execute(self.source())
+
+    def executed_with(self, **values: int) -> Any:
+        """With a cell of other values behind the tagged one, as papermill puts it there."""
+        notebook = self.source()
+        place = next(i for i, cell in enumerate(notebook.cells) if "parameters" in cell.metadata.get("tags", ()))
+        source = "\n".join(f"{name} = {value}" for name, value in values.items())
+        cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["injected-parameters"]}, id="injected")
+        notebook.cells.insert(place + 1, cell)
+        return build.execute(notebook)
+
+    def run_all(self, times: int) -> list[Any]:
+        """The outputs of all code cells after each run, all runs in one kernel."""
+        notebook = self.source()
+        client = build.client_for(notebook)
+        with client.setup_kernel(env={**os.environ, **build.ENVIRONMENT}):
+            runs = []
+            for _ in range(times):
+                for index, cell in enumerate(notebook.cells):
+                    client.execute_cell(cell, index)
+                runs.append([without_count(cell.outputs) for cell in code_cells(notebook)])
+        return runs
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def errors(notebook: Any) -> list[Any]:
+    """The code cells that ended in an error."""
+    return [cell for cell in code_cells(notebook) if any(output.output_type == "error" for output in cell.outputs)]
+
+
+def shown(notebook: Any) -> list[list[str]]:
+    """What a reader of plain text sees below each code cell."""
+    return [shown_below(cell) for cell in code_cells(notebook)]
+
+
+def shown_below(cell: Any) -> list[str]:
+    return [text for output in cell.outputs if (text := _plain(output))]
+
+
+def _plain(output: Any) -> str:
+    if output.output_type == "stream":
+        return f"{output.name}: {output.text}"
+    if output.output_type == "error":
+        return f"{output.ename}: {output.evalue}"
+    return str(output.data.get("text/plain", ""))
+
+
+def without_count(outputs: Any) -> Any:
+    """The outputs without the number of the run."""
+    kept = deepcopy(outputs)
+    for output in kept:
+        output.pop("execution_count", None)
+        output.get("data", {}).get(RECORD, {}).pop("execution_count", None)
+    return kept
+
+
+def same_but_for_rounding(one: str, other: str, rounding: float = 1e-5) -> bool:
+    """Equal texts, where a number with a point may be off by one in its last digit, and one below ``rounding`` be any such.
+
+    Another processor adds in another order: differences of a millionth come out otherwise, norms hardly.
+    """
+    if _FLOAT.sub("#", one) != _FLOAT.sub("#", other):
+        return False
+    pairs = zip(_FLOAT.findall(one), _FLOAT.findall(other), strict=True)
+    return all(abs(float(a) - float(b)) <= max(rounding, 1.01 * _last_digit(a), 1.01 * _last_digit(b)) for a, b in pairs)
+
+
+def _last_digit(number: str) -> float:
+    digits, _, exponent = number.partition("e")
+    return math.pow(10, int(exponent or 0) - len(digits.partition(".")[2]))
