@@ -52,7 +52,7 @@ def outcomes(make: Callable[[], Lab], change: Callable[[Lab], object]) -> dict[s
     command = lab.journal.steps[-1].command
     if command.verb in ("admit", "append", "step") and not command.args.get("defer"):
         failed = make()
-        given = {key: value for key, value in command.args.items()}
+        given = dict(command.args)
         getattr(failed, command.verb)(*[given.pop(key) for key in ("name", "text") if key in given], **given, fail=True)
         right[failed.digest] = (snapshot(failed)[1], all_bytes(failed))
     return right
