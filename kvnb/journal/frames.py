@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 STEP_COLUMNS = (
     "step", "command", "verb", "request", "hit", "new", "evicted", "free", "used", "cached", "usage", "digest", "cell", "rerun",
+    "origin",
 )  # fmt: skip
 EVENT_COLUMNS = ("step", "event", "request", "ids", "keys", "detail")
 
@@ -60,6 +61,7 @@ def _moved(step: Step) -> dict[str, Any]:
         "evicted": sum(len(event.ids) for event in step.of(Unhashed)),
         "digest": step.digest[:12],
         "cell": f"[{step.cell.execution_count}]" if step.cell else "",
+        "origin": str((step.origin or {}).get("model", "")),
     }
 
 

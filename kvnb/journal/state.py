@@ -131,7 +131,8 @@ class State:
             if not self.copies[key]:
                 del self.copies[key]
         self.num_cached -= len(event.ids)
-        self.counters.evicted_blocks += len(event.ids)
+        # A block that was never computed is not evicted: there was nothing in it.
+        self.counters.evicted_blocks += len(event.ids) if event.why != "uncomputed" else 0
 
     def _cleared(self, event: Cleared) -> None:
         self.keys = [None] * self.num_blocks

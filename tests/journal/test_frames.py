@@ -47,7 +47,7 @@ def test_the_table_of_events_has_a_row_an_event() -> None:
     assert frame["detail"][2] == {"n": 15, "hits": 0, "preempted": False}
 
 
-@pytest.mark.parametrize(("rows", "columns"), [("steps", 13), ("events", 6)])
+@pytest.mark.parametrize(("rows", "columns"), [("steps", 14), ("events", 6)])
 def test_the_table_of_a_new_pool_is_empty_but_has_its_columns(rows: str, columns: int) -> None:
     needs("pandas")
     frame = Lab(5, device="none").journal.to_frame(rows)
