@@ -58,8 +58,9 @@ class StepResult:
 
     @property
     def evicted(self) -> Ids:
-        """Ids that lost their hash."""
-        return self._ids(Unhashed)
+        """Ids that lost the hash of what was in them; a block that was never computed had nothing to lose."""
+        lost = [event for event in self.step.of(Unhashed) if event.why != "uncomputed"]
+        return tuple(block_id for event in lost for block_id in event.ids)
 
     @property
     def digest(self) -> str:
@@ -77,7 +78,7 @@ class StepResult:
 
         return step_dict(self.step)
 
-    def _ids(self, kind: type[Hit] | type[Took] | type[Unhashed]) -> Ids:
+    def _ids(self, kind: type[Hit] | type[Took]) -> Ids:
         return tuple(block_id for event in self.step.of(kind) for block_id in event.ids)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:

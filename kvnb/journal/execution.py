@@ -23,7 +23,7 @@ class Execution:
         True while the memory holds what no finished command has put there; set back by whoever finishes it.
     num_forward_tokens, last_pass_tokens
         Tokens that forward passes computed, or would have where there is no memory: all of them, and those of the last
-        command.
+        command. A pass that failed computed none.
     """
 
     def __init__(self, behaviour: Behaviour, worker: Worker | None = None) -> None:
@@ -51,6 +51,7 @@ class Execution:
         error = self._compute(command)
         if error:
             command = Command(command.verb, {**command.args, "fail": True})
+        self._count(command)
         so_far = len(self.events)
         self.engine.settle(command)
         if self.worker:
@@ -63,9 +64,12 @@ class Execution:
         if error:
             raise error
 
-    def _compute(self, command: Command) -> BaseException | None:
-        self.last_pass_tokens = self.engine.scheduler.num_all_waiting() if computes(command) else 0
+    def _count(self, command: Command) -> None:
+        done = computes(command) and not command.args.get("fail")
+        self.last_pass_tokens = self.engine.scheduler.num_all_waiting() if done else 0
         self.num_forward_tokens += self.last_pass_tokens
+
+    def _compute(self, command: Command) -> BaseException | None:
         if not self.worker:
             return None
         self.touched = True

@@ -63,7 +63,7 @@ def evictions(step: Step) -> Iterator[str]:
 def filled(step: Step) -> Iterator[str]:
     """Blocks that became full while their request ran; those of an admission are no news, and some left before."""
     for event in step.of(Hashed):
-        if step.command.verb == "admit" or not event.ids:
+        if step.command.verb == "admit" or step.command.args.get("fail") or not event.ids:
             continue
         ids = listed(shortened(event.ids), str, 65)
         says = f"block {ids} is full: it gets a hash" if len(event.ids) == 1 else f"blocks {ids} are full: they get a hash"

@@ -19,7 +19,7 @@ Norms = Sequence[Sequence[float]]
 KINDS: tuple[Kind, ...] = ("live", "cached", "stale", "unwritten")
 WORDS = {
     "live": "live",
-    "cached": "cached: free, a hit finds it",
+    "cached": "cached: free, has a hash",
     "stale": "stale: nobody can reach it",
     "unwritten": "unwritten: NaN",
 }
@@ -35,7 +35,7 @@ class Contents(NamedTuple):
 
 def block_lines(contents: Contents, tokenizer: str) -> list[str]:
     """A line a slot: ``slot 0: live, token 65 'A', place 0 of r0, step 1; K 4.03 3.98``."""
-    lines = [f"  slot {at}: {_slot(slot, tokenizer)}{_norms(contents.norms, at)}" for at, slot in enumerate(contents.slots)]
+    lines = [f"  slot {at}: {_slot(slot, tokenizer)}{_norms(contents, at)}" for at, slot in enumerate(contents.slots)]
     if len(lines) > MANY:
         lines[MANY // 2 : -MANY // 2] = [f"  ... ({len(lines) - MANY:,} more slots) ..."]
     return lines
@@ -56,8 +56,10 @@ def letter_of(token: int, tokenizer: str) -> str:
     return chr(token) if token < known and chr(token).isprintable() else ""
 
 
-def _norms(norms: Norms | None, at: int) -> str:
-    return "" if norms is None else f"; K {' '.join(f'{norm:.2f}' for norm in norms[at][:8])}"
+def _norms(contents: Contents, at: int) -> str:
+    if contents.norms is None or contents.slots[at].written is None:
+        return ""
+    return f"; K {' '.join(f'{norm:.2f}' for norm in contents.norms[at][:8])}"
 
 
 def counted_kinds(blocks: Iterable[Contents]) -> Counter[Kind]:

@@ -35,7 +35,7 @@ def generated_html(journal: Journal, steps: Sequence[Step], said: str, state: St
     table = state.requests[name].table if name in state.requests else []
     return card(
         div("font-size:14px", chip(short(name), brush.painter(name)), safe(_did(steps))),
-        element("pre", "margin:6px 0 0 0;white-space:pre-wrap", safe(_said(said))),
+        row("says", "", element("pre", "margin:0;line-height:15px;white-space:pre-wrap", safe(_said(said)))),
         *(line for step in steps for line in (*evictions(step), *filled(step))),
         row("block table", f"{_new(steps)} new", strip(table_cells(state, table, brush), state.num_blocks)) if table else "",
         queue_row(state, brush),
@@ -50,7 +50,7 @@ def _name(steps: Sequence[Step]) -> str:
 def _did(steps: Sequence[Step]) -> str:
     origin = steps[-1].origin or {}
     drawn = f", drawn at temperature {origin['temperature']:g} with seed {origin['seed']}" if "temperature" in origin else ""
-    return f" generates {count(len(steps), 'token')}, {_new(steps)} new{drawn}"
+    return f" generates {count(len(steps), 'token')}, {_new(steps)} new block(s){drawn}"
 
 
 def _new(steps: Sequence[Step]) -> int:

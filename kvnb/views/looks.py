@@ -58,10 +58,10 @@ def _entry(state: State, key: str) -> str:
     return div("display:flex;gap:8px", " ".join(tiles), " ", says)
 
 
-def block_html(state: State, block_id: int) -> str:
+def block_html(state: State, block_id: int, brush: Brush | None = None) -> str:
     """All that is known of one block. Raises UnknownName when there is none of that id."""
     says = text.block_text(state, block_id)
-    tile = alone(Brush().tile(state, block_id), state.num_blocks)
+    tile = alone((brush or Brush()).tile(state, block_id), state.num_blocks)
     head, rest = says.split(": ", 1)
     return card(div("display:flex;gap:12px", tile, " ", div("line-height:30px", f"<b>{safe(head)}</b>: {safe(rest)}")))
 

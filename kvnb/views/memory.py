@@ -17,7 +17,9 @@ from kvnb.views.tiles import Brush, alone
 from kvnb.views.words import short
 
 _SLOTS, _HEADS = 24, 8
-_CELL = "text-align:center;width:30px;min-width:30px;max-width:44px;overflow:hidden;padding:1px 2px;white-space:nowrap"
+_CELL = "text-align:center;min-width:46px;padding:1px 2px;white-space:nowrap"
+_ROW = "background:transparent"
+"""Front ends stripe the rows of a table; here that would be read as a colour that means something."""
 
 
 class Scale:
@@ -47,13 +49,14 @@ def slots_html(journal: Journal, state: State, block_id: int, contents: Contents
     slots = list(contents.slots[:_SLOTS])
     rows = [*_words(slots, journal.behaviour.tokenizer, painter(journal)), *_heads(slots, contents.norms, scale)]
     body = "".join(
-        element("tr", "", _label(label), *(element("td", style, cell) for style, cell in cells)) for label, cells in rows
+        element("tr", _ROW, _label(label), *(element("td", style, cell) for style, cell in cells)) for label, cells in rows
     )
     grid = element(
         "table", "margin:8px 0 0 0;border-collapse:separate;border-spacing:2px;font-size:12px", f"<tbody>{body}</tbody>"
     )
     more = len(contents.slots) - len(slots)
-    return block_html(state, block_id) + card(grid, foot(scale.says, f"{more} more slots" if more else ""))
+    head = block_html(state, block_id, Brush(painter(journal)))
+    return head + card(grid, foot(scale.says, f"{more} more slots" if more else ""))
 
 
 def _label(text: str) -> str:
@@ -69,7 +72,7 @@ def _words(slots: Sequence[Slot], tokenizer: str, paint_of: Painter) -> Iterator
     yield "token", [(_CELL, _token(slot, tokenizer)) for slot in slots]
     yield "written by", [(_CELL, _writer(slot, paint_of)) for slot in slots]
     yield "in step", [(_CELL, str(slot.written.step) if slot.written else "") for slot in slots]
-    yield "is", [(f"{_CELL};font-size:10px", safe(slot.kind)) for slot in slots]
+    yield "is", [(f"{_CELL};{SMALL}", safe(slot.kind)) for slot in slots]
 
 
 def _token(slot: Slot, tokenizer: str) -> str:
@@ -95,9 +98,9 @@ def _heads(slots: Sequence[Slot], norms: Norms | None, scale: Scale) -> Iterator
 
 def _norm(slot: Slot, norm: float, scale: Scale) -> tuple[str, str]:
     if norm != norm:
-        return f"{_CELL};border:1px dashed {EDGE};border-radius:4px;font-size:10px", "NaN"
+        return f"{_CELL};border:1px dashed {EDGE};border-radius:4px;{SMALL}", "NaN"
     fill, ink = scale.paint(norm)
-    look = f"border:1px solid {fill};border-radius:4px;font-size:10px"
+    look = f"border:1px solid {EDGE};border-radius:4px;{SMALL}"
     # What nobody can reach is only outlined.
     filled = f"background:{fill};color:{ink}" if slot.kind != "stale" else f"border-bottom:5px solid {fill}"
     return f"{_CELL};{look};{filled}", f"{norm:.1f}"
@@ -113,9 +116,11 @@ def map_html(journal: Journal, state: State, blocks: Mapping[int, Contents]) -> 
         div("", alone(brush.tile(state, block_id), state.num_blocks), _small(block, scale)) for block_id, block in blocks.items()
     ]
     kinds = counted_kinds(blocks.values())
-    words = [_word(kind, f"{kinds[kind]:,} {WORDS[kind]}") for kind in KINDS]
+    words = [_word(kind, WORDS[kind]) for kind in KINDS if kinds[kind]]
+    counts = ", ".join(f"{kinds[kind]:,} {kind}" for kind in KINDS if kinds[kind])
     return card(
-        div("display:flex;flex-wrap:wrap;gap:12px 10px;margin-top:4px", " ".join(cells)),
+        div("font-size:14px", f"<b>slots</b>: {safe(counts)}"),
+        div("display:flex;flex-wrap:wrap;gap:14px 12px;margin-top:10px", " ".join(cells)),
         div("margin-top:10px;font-size:12px", " ".join(words)),
         foot("a column a slot, a row a head", scale.says),
     )
@@ -130,7 +135,7 @@ def _small(block: Contents, scale: Scale) -> str:
         for at, slot in enumerate(slots)
     ]
     return div(
-        f"display:grid;grid-template-columns:repeat({len(slots)},7px);grid-auto-rows:7px;gap:1px;margin-top:5px;font-size:0",
+        f"display:grid;grid-template-columns:repeat({len(slots)},9px);grid-auto-rows:9px;gap:1px;margin-top:5px;font-size:0",
         " ".join(cells),
     )
 
@@ -141,13 +146,16 @@ def _dot(slot: Slot, norm: float | None, scale: Scale) -> str:
 
 
 def _look(kind: str, fill: str) -> str:
+    """A square is live, a round one cached, half of one stale; nothing but a shade is unwritten."""
     if kind == "unwritten":
         return f"background:{FAINT}"
+    # The line tells a pale one from the page, and a dark one from a dark page.
+    line = f"box-sizing:border-box;border:1px solid {EDGE}"
     if kind == "stale":
-        return f"background:linear-gradient(135deg,{fill} 50%,transparent 50%)"
-    return f"background:{fill}" + (f";border-radius:50%;border:1px solid {fill}" if kind == "cached" else "")
+        return f"{line};background:linear-gradient(135deg,{fill} 50%,transparent 50%)"
+    return f"{line};background:{fill}" + (";border-radius:50%" if kind == "cached" else "")
 
 
 def _word(kind: str, says: str) -> str:
-    swatch = element("i", f"display:inline-block;width:9px;height:9px;margin-right:5px;{_look(kind, RAMP[3].fill)}")
+    swatch = element("i", f"display:inline-block;width:10px;height:10px;margin-right:5px;{_look(kind, RAMP[3].fill)}")
     return element("span", "display:inline-block;margin-right:18px;white-space:nowrap", swatch, quiet(safe(says)))

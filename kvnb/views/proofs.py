@@ -5,12 +5,13 @@ Must not know: how it was computed; it reads the proof's numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from kvnb.journal import Journal
 from kvnb.views.contents import letter_of
 from kvnb.views.markup import card, chip, div, foot, safe, table
-from kvnb.views.theme import LOST
+from kvnb.views.theme import LOST, painter
 from kvnb.views.words import count, short, shortened
 
 
@@ -75,49 +76,63 @@ class Row(NamedTuple):
 
 
 def rows(proof: Proof, tokenizer: str) -> list[Row]:
-    """Logits, K, V, and the next token."""
-    ids = " ".join(shortened([block.block_id for block in proof.blocks]))
+    """Logits, K, V, and the next token; where K or V differ, the blocks in which they do."""
     logits = proof.logits_difference
-    found = [Row("logits of the next token", _numbers(logits), logits <= proof.tolerance)]
-    for what, worst in (("K", "key_difference"), ("V", "value_difference")):
-        each = [getattr(block, worst) for block in proof.blocks]
-        found.append(Row(f"{what} in blocks {ids}", _numbers(_worst(each)), all(value <= proof.tolerance for value in each)))
-    paged, dense = (f"{token} {letter_of(token, tokenizer)!r}" for token in proof.next_token)
-    found.append(Row("next token", f"{paged} from the cache, {dense} without", "next token" not in " ".join(proof.reasons[-1:])))
-    return found
+    found = [Row("logits of the next token", _number(logits), logits <= proof.tolerance)]
+    for what, field in (("K", "key_difference"), ("V", "value_difference")):
+        found.append(_blocks(what, {block.block_id: getattr(block, field) for block in proof.blocks}, proof.tolerance))
+    paged, dense = (_token(token, tokenizer) for token in proof.next_token)
+    same = not any(reason.startswith("the next token") for reason in proof.reasons)
+    return [*found, Row("next token", paged if paged == dense else f"{paged} with the cache, {dense} without", same)]
 
 
-def _worst(values: Sequence[float]) -> float:
-    return next((value for value in values if value != value), max(values, default=0.0))
+def _blocks(what: str, differences: Mapping[int, float], tolerance: float) -> Row:
+    wrong = {block_id: value for block_id, value in differences.items() if not value <= tolerance}
+    if not wrong:
+        return Row(f"{what} in blocks {_ids(differences)}", _number(max(differences.values(), default=0.0)), True)
+    some = [f"block {block_id} by {_number(value)}" for block_id, value in list(wrong.items())[:8]]
+    more = f", {len(wrong) - 8} more" if len(wrong) > 8 else ""
+    return Row(f"{what} in blocks {_ids(wrong)} of {_ids(differences)}", ", ".join(some) + more, False)
 
 
-def _numbers(difference: float) -> str:
-    return (
-        "NaN: something was read that nobody has written" if difference != difference else f"differ by at most {difference:.1e}"
-    )
+def _ids(differences: Mapping[int, float]) -> str:
+    return " ".join(shortened(list(differences)))
+
+
+def _number(difference: float) -> str:
+    if difference != difference:
+        return "NaN (never written)"
+    return f"{difference:.1e}" if difference < 0.001 else f"{difference:.2g}"
+
+
+def _token(token: int, tokenizer: str) -> str:
+    letter = letter_of(token, tokenizer)
+    return f"{token} {letter!r}" if letter else str(token)
 
 
 def _verdict(proof: Proof) -> str:
-    if proof.holds:
-        return f"proved: with the cache as without it, within {proof.tolerance:.0e}"
-    return f"NOT proved, at most {proof.tolerance:.0e} is rounding"
+    return "proved" if proof.holds else "NOT proved"
 
 
 def _head(proof: Proof) -> str:
     return f"{count(proof.num_tokens, 'token')} computed again densely, with no cache"
 
 
+def _allowed(proof: Proof) -> str:
+    return f"differences up to {proof.tolerance:.0e} are rounding"
+
+
 def proof_text(proof: Proof, tokenizer: str) -> str:
-    """A line for each thing compared, the verdict, and what speaks against it."""
-    lines = [f"{short(proof.name)}: {_head(proof)}"]
+    """The verdict, a line for each thing compared with its largest difference, and what is allowed."""
+    lines = [f"{short(proof.name)} is {_verdict(proof)}: {_head(proof)}"]
     lines += [f"  {'ok' if row.holds else 'NO'} {row.says}: {row.numbers}" for row in rows(proof, tokenizer)]
-    lines.append(f"  {_verdict(proof)}")
-    return "\n".join([*lines, *(f"    {reason}" for reason in proof.reasons[:16])])
+    return "\n".join([*lines, f"  {_allowed(proof)}"])
 
 
-def proof_html(proof: Proof, tokenizer: str) -> str:
+def proof_html(journal: Journal, proof: Proof, tokenizer: str) -> str:
     """The same as a table."""
     cells = [("ok" if row.holds else chip("NO", LOST), safe(row.says), safe(row.numbers)) for row in rows(proof, tokenizer)]
-    reasons = [div("margin-top:4px", safe(reason)) for reason in proof.reasons[:16]]
-    head = div("font-size:14px;margin-bottom:6px", f"<b>{safe(short(proof.name))}</b>: {safe(_head(proof))}")
-    return card(head, table(("", "compared", "largest difference"), cells), *reasons, foot(_verdict(proof)))
+    name = chip(short(proof.name), painter(journal)(proof.name))
+    verdict = "is <b>proved</b>" if proof.holds else f"is {chip('NOT proved', LOST)}"
+    head = div("font-size:14px;margin-bottom:6px", f"{name} {verdict}: {safe(_head(proof))}")
+    return card(head, table(("", "compared", "largest difference"), cells), foot(_allowed(proof)))

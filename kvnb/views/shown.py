@@ -52,7 +52,7 @@ def generated_shown(result: Generated) -> Shown:
 def proof_shown(lab: Lab, proof: Proof) -> Shown:
     """A request computed again without a cache."""
     tokenizer = lab.behaviour.tokenizer
-    return Shown(proofs.proof_text(proof, tokenizer), proofs.proof_html(proof, tokenizer), proof)
+    return Shown(proofs.proof_text(proof, tokenizer), proofs.proof_html(lab.journal, proof, tokenizer), proof)
 
 
 def block_shown(lab: Lab, block_id: int) -> Shown:

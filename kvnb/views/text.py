@@ -44,7 +44,7 @@ def details(step: Step) -> list[str]:
         lines += [f"  {what}: block {block_id} loses its hash" for block_id in event.ids[:64]]
         if len(event.ids) > 64:
             lines.append(f"  {what}: and {count(len(event.ids) - 64, 'block')} more")
-    if step.command.verb in ("append", "prefill"):
+    if step.command.verb in ("append", "prefill") and not step.command.args.get("fail"):
         for event in step.of(Hashed):
             lines += [f"  block {block_id} is full: it gets a hash" for block_id in event.ids[:64]]
     return lines
