@@ -36,6 +36,10 @@ class SettingError(KvnbError):
     exit_code = 2
 
 
+class OutOfMemory(SettingError):
+    """The device has too little memory for so many blocks."""
+
+
 class UnknownName(KvnbError):
     """No request, pool or block of that name."""
 

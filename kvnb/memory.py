@@ -51,14 +51,18 @@ class Memory:
         check_shape(self.shape)
         check_dtype(self.dtype)
 
-    def blocks_in(self, memory: str, block_size: int) -> int:
-        """How many blocks ``2GiB`` or ``90%`` of what is free on the device give. Raises SettingError."""
-        return blocks_in(parse_memory(memory, self._free_bytes), self.shape, block_size, self.dtype)
+    def blocks_in(self, memory: str, block_size: int, more: int = 0) -> int:
+        """How many blocks ``2GiB`` or ``90%`` of what is free on the device give. Raises SettingError.
+
+        more
+            Bytes that will be free too: those of the pool that is replaced.
+        """
+        return blocks_in(parse_memory(memory, lambda: self._free_bytes() + more), self.shape, block_size, self.dtype)
 
     def make_worker(self, behaviour: Behaviour) -> Worker | None:
         """The worker with its memory; None for ``none``, and for ``auto`` where there is no torch.
 
-        Raises SettingError (no such device, not enough memory) or MissingPackage.
+        Raises SettingError (no such device), OutOfMemory or MissingPackage.
         """
         if self.device == "none":
             return None

@@ -125,6 +125,17 @@ class Recorder:
             self._log.close()
             self._log = None
 
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that the blocks take now."""
+        return self._execution.worker.num_bytes if self._execution.worker else 0
+
+    def give_up_memory(self) -> None:
+        """Let the memory go for another pool; whoever asks for this pool again has it computed again."""
+        if self._execution.worker:
+            self._execution.touched = self._torn = True
+            self._execution.worker.close()
+
     def _rebuild(self) -> None:
         old = self._execution
         if old.touched:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kvnb.arguments import cache_keys, request_name, sampling, whole
 from kvnb.core.hashing import none_hash
-from kvnb.errors import CommandError, SettingError, named
+from kvnb.errors import CommandError, OutOfMemory, SettingError, named
 from kvnb.journal import Journal, jsonl
 from kvnb.journal.journal import Cell
 from kvnb.journal.recorder import Recorder
@@ -20,6 +20,7 @@ from kvnb.lab.looking import LabLooks
 from kvnb.manager import Behaviour
 from kvnb.manager.command import Command
 from kvnb.manager.hash_functions import HASH_FUNCTIONS, NOT_CRYPTOGRAPHIC, get_hash_function
+from kvnb.manager.worker import Worker
 from kvnb.memory import Memory, kv_shape
 from kvnb.prompts import get_tokenizer, prompt_of, recorded_tokenizer
 from kvnb.results import Generated, StepResult
@@ -83,13 +84,13 @@ class Lab(LabLooks):
             vocab_size=self._tokenizer.vocab_size,
         )  # fmt: skip
         behaviour = Behaviour(
-            num_blocks=_size(num_blocks, memory, self.memory, block_size), block_size=block_size,
+            num_blocks=_size(num_blocks, memory, self.memory, block_size, replacing), block_size=block_size,
             prefix_caching=prefix_caching, free_to=free_to, free_order=free_order, full_hit=full_hit,
             sliding_window=sliding_window, hash=hash, none_hash=_root(hash), tokenizer=self._tokenizer.identity,
         )  # fmt: skip
         if full_hit and device != "none":
             raise SettingError("a full hit leaves the model nothing to compute: leave --full-hit out, or add --device none")
-        self._begin(Journal(behaviour, name, memory=self.memory.to_dict()))
+        self._begin(Journal(behaviour, name, memory=self.memory.to_dict()), replacing)
         if log is not None:
             self._recorder.write_to(Path(log), force, replacing._recorder if replacing else None)
 
@@ -115,7 +116,7 @@ class Lab(LabLooks):
         read.journal.name = name or read.journal.name
         lab._tokenizer = recorded_tokenizer(read.journal.behaviour.tokenizer)
         lab.memory = Memory.from_dict(read.journal.memory, device)
-        lab._begin(read.journal)
+        lab._begin(read.journal, replacing)
         lab.torn_bytes = read.torn
         if read.log and not copy:
             lab._recorder.go_on_in(Path(path), replacing._recorder if replacing else None)
@@ -126,11 +127,21 @@ class Lab(LabLooks):
         """The pool name in a journal file. Raises JournalError as ``load``."""
         return jsonl.read_pool_name(Path(path))
 
-    def _begin(self, journal: Journal) -> None:
-        self._recorder = Recorder(journal, self.memory.make_worker(journal.behaviour))
+    def _begin(self, journal: Journal, replacing: Lab | None) -> None:
+        self._recorder = Recorder(journal, self._worker_for(journal.behaviour, replacing))
         self.journal_id = journal.name
         self.cell: Cell | None = None
         self.torn_bytes = 0
+
+    def _worker_for(self, behaviour: Behaviour, replacing: Lab | None) -> Worker | None:
+        try:
+            return self.memory.make_worker(behaviour)
+        except OutOfMemory:
+            if replacing is None or not replacing._recorder.memory_bytes:
+                raise
+        # There is no room for both: the old pool gives its memory up, and would compute it again if the new one fails.
+        replacing._recorder.give_up_memory()
+        return self.memory.make_worker(behaviour)
 
     # --- changing ------------------------------------------------------------------------------------------
 
@@ -284,13 +295,13 @@ def _pass(defer: bool, fail: bool) -> dict[str, bool]:
     return {name: True for name, given in (("defer", defer), ("fail", fail)) if given}
 
 
-def _size(num_blocks: int | None, memory: str | None, settings: Memory, block_size: int) -> int:
+def _size(num_blocks: int | None, memory: str | None, settings: Memory, block_size: int, replacing: Lab | None) -> int:
     if (num_blocks is None) == (memory is None):
         raise SettingError("give the number of blocks, or --memory such as 2GiB: one of them")
     if memory is None:
         return num_blocks  # type: ignore[return-value]  # Behaviour judges it
     Behaviour(num_blocks=1, block_size=block_size)
-    return settings.blocks_in(memory, block_size)
+    return settings.blocks_in(memory, block_size, replacing._recorder.memory_bytes if replacing else 0)
 
 
 def _root(hash_name: str) -> str:

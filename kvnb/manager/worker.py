@@ -52,4 +52,11 @@ class Worker(Protocol):
         """Change the model's weights in place; K and V that are there stay."""
 
     def clear(self) -> None:
-        """Back to the new pool: every block filled, no table, the first weights."""
+        """Back to the new pool: every block filled, no table, the first weights; also after ``close``."""
+
+    def close(self) -> None:
+        """Let the memory go; ``clear`` takes it again."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all blocks together; 0 while the memory is let go."""

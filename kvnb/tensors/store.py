@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import torch
 
-from kvnb.errors import SettingError
+from kvnb.errors import OutOfMemory
 from kvnb.tensors.devices import free_bytes, torch_dtype
 from kvnb.tensors.shapes import KVShape, bytes_per_block, check_shape, human_bytes
 
@@ -32,7 +32,7 @@ class KVStore:
         A name of ``DTYPES``; what is written is rounded to it, what is gathered is float32 again.
 
     A slot is ``block_id * block_size + offset`` (vLLM: ``slot_mapping``). Block 0 is never written.
-    Raises SettingError, before it takes any memory, when there is too little.
+    Raises SettingError for what the device cannot keep, OutOfMemory, before it takes any, when there is too little.
     """
 
     def __init__(self, num_blocks: int, block_size: int, shape: KVShape, device: torch.device, dtype: str = "float32") -> None:
@@ -40,13 +40,9 @@ class KVStore:
         self.num_blocks, self.block_size, self.shape, self.device, self.dtype_name = num_blocks, block_size, shape, device, dtype
         self.dtype = torch_dtype(dtype, device)
         self.block_bytes_each = bytes_per_block(shape, block_size, dtype)
-        self._words = self._allocate()
-        self.kv = self._words.view(self.dtype)
-        # A plane is K or V of one block in one layer, a row of one token.
-        self._planes = self._words.view(num_blocks * shape.layers * 2, -1)
-        self._rows = self._words.view(num_blocks * shape.layers * 2 * block_size, -1)
-        self._wide = _widest(self._rows, device)
         self._scratch: dict[torch.dtype, torch.Tensor] = {}
+        self._lay_out(self._allocate())
+        self._wide = _widest(self._rows, device)
 
     # --- memory --------------------------------------------------------------------------------------------
 
@@ -59,13 +55,19 @@ class KVStore:
         # Asked before: Linux hands out memory it does not have, and kills the process that then uses it.
         free = free_bytes(self.device)
         if self.num_bytes > free:
-            raise SettingError(self._too_little(free))
+            raise OutOfMemory(self._too_little(free))
         layers, kv_heads, head_size = self.shape
         size = (self.num_blocks, layers, 2, self.block_size, kv_heads, head_size)
         try:
             return torch.full(size, _FILL, dtype=_WORDS[self.dtype.itemsize], device=self.device)
         except (torch.OutOfMemoryError, RuntimeError, MemoryError):
-            raise SettingError(self._too_little(free_bytes(self.device))) from None
+            raise OutOfMemory(self._too_little(free_bytes(self.device))) from None
+
+    def _lay_out(self, words: torch.Tensor) -> None:
+        self._words, self.kv = words, words.view(self.dtype)
+        # A plane is K or V of one block in one layer, a row of one token.
+        self._planes = words.view(self.num_blocks * self.shape.layers * 2, -1)
+        self._rows = words.view(len(self._planes) * self.block_size, -1)
 
     def _too_little(self, free: int) -> str:
         each = human_bytes(self.block_bytes_each)
@@ -75,11 +77,14 @@ class KVStore:
         )
 
     def clear(self) -> None:
-        """Fill every block: as new."""
-        self._words.fill_(_FILL)
+        """Fill every block: as new. Memory that was let go is taken again; raises OutOfMemory when it is not there."""
+        if len(self._words):
+            self._words.fill_(_FILL)
+        else:
+            self._lay_out(self._allocate())
 
     def close(self) -> None:
-        """Let the memory go; nothing can be read or written afterwards."""
+        """Let the memory go; nothing can be read or written until ``clear``."""
         empty = self._words.new_empty(0)
         self._words = self._planes = self._rows = empty
         self._scratch.clear()

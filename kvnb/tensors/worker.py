@@ -128,7 +128,7 @@ class Worker:
         self._weights_seed = seed
 
     def clear(self) -> None:
-        """As new: every block filled, no table, counters 0, the first weights."""
+        """As new: every block filled, no table, counters 0, the first weights; also after ``close``. Raises OutOfMemory."""
         self._forget_all()
         self.store.clear()
         if self._weights_seed != self.seed:
@@ -138,6 +138,11 @@ class Worker:
         """Let the memory go."""
         self._forget_all()
         self.store.close()
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all blocks together; 0 while the memory is let go."""
+        return self.store.kv.nbytes
 
     # --- what the user asks --------------------------------------------------------------------------------
 

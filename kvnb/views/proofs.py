@@ -92,7 +92,7 @@ def _blocks(what: str, differences: Mapping[int, float], tolerance: float) -> Ro
         return Row(f"{what} in blocks {_ids(differences)}", _number(max(differences.values(), default=0.0)), True)
     some = [f"block {block_id} by {_number(value)}" for block_id, value in list(wrong.items())[:8]]
     more = f", {len(wrong) - 8} more" if len(wrong) > 8 else ""
-    return Row(f"{what} in blocks {_ids(wrong)} of {_ids(differences)}", ", ".join(some) + more, False)
+    return Row(f"{what} in blocks {_ids(differences)}", ", ".join(some) + more, False)
 
 
 def _ids(differences: Mapping[int, float]) -> str:

@@ -10,7 +10,9 @@ from helpers import SEED_PROMPTS, assert_sound, run_python
 from memory_labs import changed, hashes, small, worker_of
 
 from kvnb import Lab
-from kvnb.errors import SettingError
+from kvnb.errors import OutOfMemory, SettingError
+from kvnb.session import Session
+from kvnb.tensors.store import KVStore
 
 
 def test_block_5_is_a_slice_of_one_tensor() -> None:
@@ -126,3 +128,53 @@ for attempt in (lambda: lab.prove("r0"), lambda: Lab(11, device="cpu")):
         "prove needs memory and a model, this pool has none (torch is not installed: pip install torch)",
         "--device cpu needs torch: pip install torch",
     ]
+
+
+def crowded(monkeypatch: pytest.MonkeyPatch, pools: int) -> None:
+    """A device whose memory is just enough for so many pools of 11 blocks."""
+    taken = []
+    allocate, close = KVStore._allocate, KVStore.close
+    monkeypatch.setattr("kvnb.tensors.store.free_bytes", lambda device: pools * 11 * 2048 - sum(taken))
+
+    def counting(store: KVStore) -> torch.Tensor:
+        words = allocate(store)
+        taken.append(words.nbytes)
+        return words
+
+    def giving_back(store: KVStore) -> None:
+        close(store)
+        taken.pop()
+
+    monkeypatch.setattr(KVStore, "_allocate", counting)
+    monkeypatch.setattr(KVStore, "close", giving_back)
+
+
+def test_a_pool_that_is_replaced_gives_its_memory_up_where_there_is_no_room_for_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded(monkeypatch, 1)
+    session = Session()
+    old = session.new(11, device="cpu")[0]
+    old.admit("r0", SEED_PROMPTS["r0"])
+    new = session.new(11, device="cpu")[0]
+    assert (old._recorder.memory_bytes, new._recorder.memory_bytes) == (0, 11 * 2048)
+    with pytest.raises(OutOfMemory, match="0 blocks would fit"):
+        session.new(11, device="cpu", name="other")
+
+
+def test_a_pool_whose_successor_did_not_come_to_be_has_its_memory_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded(monkeypatch, 1)
+    session = Session()
+    old = session.new(11, device="cpu")[0]
+    old.admit("r0", SEED_PROMPTS["r0"])
+    before = hashes(old)
+    with pytest.raises(OutOfMemory, match="11 blocks would fit"):
+        session.new(12, device="cpu")
+    assert session.lab() is old
+    assert hashes(old) == before
+    assert old.prove("r0").holds
+
+
+def test_a_share_of_the_memory_counts_that_of_the_pool_that_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kvnb.tensors.devices.free_bytes", lambda device: 40 * 2048)
+    session = Session()
+    session.new(20, device="cpu")
+    assert session.new(device="cpu", memory="50%")[0].behaviour.num_blocks == (40 + 20) // 2
