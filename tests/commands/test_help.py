@@ -56,3 +56,18 @@ def test_readme_lists_the_verbs_as_the_table_has_them() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     block = readme.split("<!-- verbs -->\n")[1].split("\n<!-- /verbs -->")[0]
     assert block == markdown_table(VERBS.values())
+
+
+def readme_lines(heading: str) -> list[str]:
+    """The command lines of the first block of text under a heading, without what is said behind them."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = readme.split(f"\n## {heading}\n")[1].split("```text\n")[1].split("```")[0]
+    return [line.removeprefix("%kvpool ").split("  ")[0] for line in block.splitlines() if line.startswith("%kvpool ")]
+
+
+@pytest.mark.parametrize("heading", ["A tour in ten lines", "Memory"])
+def test_the_commands_that_readme_shows_can_be_typed_one_after_the_other(session: Session, heading: str) -> None:
+    lines = readme_lines(heading)
+    assert len(lines) > 8
+    run(session, *[line.replace("2GiB", "2MiB") for line in lines])  # 2 GiB are for a reader who has them
+    assert session.lab().verify().holds
