@@ -96,13 +96,14 @@ class KVCacheManager:
         self._check_fits(request.name, need, self.block_pool.get_num_free_blocks(), own, lambda: at_once)
         return Allocation(hits, skipped, need_now, tokens_now)
 
-    def plan_next(self, request: Request, num_tokens: int, num_drafts: int = 0) -> Allocation:
+    def plan_next(self, request: Request, num_written: int, num_tokens: int, num_drafts: int = 0) -> Allocation:
         """What it takes for a running request to have slots for ``num_tokens`` and ``num_drafts``. Changes nothing.
 
-        Blocks that leave the window come first and can be taken again. Raises as ``plan_first``.
+        Blocks that lie before the window of the token after the first ``num_written``, which forward passes have computed,
+        come first and can be taken again; what waits to be computed is still to be written. Raises as ``plan_first``.
         """
         table = self.req_to_blocks[request.name]
-        skipped = min(self._num_skipped(request.num_computed_tokens), len(table))
+        skipped = min(self._num_skipped(num_written), len(table))
         leaving = self._leaving(table, skipped)
         need = max(self._num_blocks(num_tokens + num_drafts) - len(table), 0)
         free = self.block_pool.get_num_free_blocks() + sum(block.ref_cnt == 1 for block in leaving)

@@ -82,7 +82,7 @@ class Scheduler:
             raise RequestError(f"{named(name)} has no prompt left to prefill: all its tokens are scheduled")
         if not 1 <= n <= left:
             raise RequestError(f"{named(name)} has {counted(left, 'token')} left to prefill: give 1 to {left}, not {n}")
-        plan = self.kv_cache_manager.plan_next(request, request.num_computed_tokens + n)
+        plan = self.kv_cache_manager.plan_next(request, self._num_written(request), request.num_computed_tokens + n)
         return partial(self._prefill, request, n, plan)
 
     def append(self, name: str, tokens: Sequence[int], drafts: Sequence[int] = ()) -> Apply:
@@ -95,7 +95,9 @@ class Scheduler:
             raise RequestError(f"{named(name)} has {counted(left, 'token')} of its prompt unscheduled: prefill it first")
         if not tokens:
             raise RequestError(f"nothing to append to {named(name)}: give at least one token")
-        plan = self.kv_cache_manager.plan_next(request, request.num_tokens + len(tokens), len(drafts))
+        plan = self.kv_cache_manager.plan_next(
+            request, self._num_written(request), request.num_tokens + len(tokens), len(drafts)
+        )
         return partial(self._append, request, tokens, drafts, plan)
 
     def check_decode(self, name: str, k: int) -> None:
@@ -280,6 +282,10 @@ class Scheduler:
         computed = self.kv_cache_manager.get_computed_blocks(request)
         plan = self.kv_cache_manager.plan_first(request, computed, chunk or request.num_tokens)
         return partial(self._start, request, len(computed) * self.kv_cache_manager.behaviour.block_size, plan)
+
+    def _num_written(self, request: Request) -> int:
+        """Tokens whose K and V are there: all that have slots, but for what a command has put off."""
+        return self.waiting[request.name] if request.name in self._deferred else request.num_computed_tokens
 
     def _running(self, name: str, purpose: str) -> Request:
         request = self.find(name)

@@ -46,7 +46,7 @@ class KVCacheManager:
         hits = new_computed_blocks.blocks[0] if new_computed_blocks else []
         try:
             if request.request_id in self._own.req_to_blocks:
-                plan = self._own.plan_next(ours, request.num_computed_tokens + num_new_tokens)
+                plan = self._own.plan_next(ours, request.num_computed_tokens, request.num_computed_tokens + num_new_tokens)
             else:
                 plan = self._own.plan_first(ours, hits, num_new_tokens)
         except (OutOfBlocks, NeverFits):

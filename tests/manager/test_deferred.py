@@ -138,3 +138,13 @@ def test_decoding_that_will_run_out_of_blocks_is_refused_before_the_first_token(
     core.scheduler.check_decode("a", 3)
     with pytest.raises(Exception, match="a needs 2 blocks, 1 free: release or preempt one of b"):
         core.scheduler.check_decode("a", 4)
+
+
+def test_a_block_that_waits_to_be_written_does_not_leave_the_window() -> None:
+    core = engine(num_blocks=9, block_size=4, sliding_window=4)
+    do(core, "admit", name="a", text="ABCDEFGHIJKLMNOP", chunk=8, defer=True)
+    do(core, "prefill", name="a", n=8, defer=True)
+    assert table(core, "a") == (1, 2, 3, 4)
+    do(core, "step")
+    do(core, "append", name="a", text="Q")
+    assert table(core, "a") == (0, 0, 0, 4, 5)

@@ -22,7 +22,7 @@ NAMES = ["r0", "r1", "r2", "r3"]
 places = st.integers(0, len(NAMES) - 1)
 texts = st.builds(lambda length, tail: ("ab" * length)[:length] + tail, st.integers(0, 14), st.text("ab", min_size=1, max_size=3))
 few = st.text("ab", min_size=1, max_size=4)
-how = st.sampled_from([{}, {}, {}, {"defer": True}, {"fail": True}])
+how = st.sampled_from([{}, {}, {"defer": True}, {"defer": True}, {"fail": True}])
 
 
 def all_bytes(lab: Lab) -> list[bytes]:
