@@ -5,6 +5,7 @@ Must not know: the pool.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 from kvnb.errors import CommandError, one_line
@@ -26,9 +27,10 @@ def whole(what: str, value: Any) -> int:
 
 def sampling(temperature: Any, seed: Any) -> dict[str, Any]:
     """How the next token is chosen; the seed stays out where nothing is drawn. Raises CommandError."""
-    if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature < float("inf"):
+    number = float(temperature) if isinstance(temperature, Real) and not isinstance(temperature, bool) else -1.0
+    if not 0 <= number < float("inf"):
         raise CommandError(f"the temperature is {temperature!r}: give 0 (the most probable token) or more")
-    return {"temperature": float(temperature), "seed": whole("seed", seed)} if temperature else {}
+    return {"temperature": number, "seed": whole("seed", seed)} if number else {}
 
 
 def cache_keys(salt: str | None, lora: str | tuple[str, str] | None) -> dict[str, Any]:

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from kvnb.errors import MissingPackage, SettingError, nearest, one_line
 from kvnb.manager.behaviour import Behaviour
-from kvnb.tensors.shapes import DEVICES, TINY, KVShape, blocks_in, check_dtype, check_shape, named_shape, parse_memory
+from kvnb.tensors.shapes import (
+    DEVICES,
+    TINY,
+    KVShape,
+    blocks_in,
+    bytes_per_block,
+    check_dtype,
+    check_shape,
+    costs,
+    named_shape,
+    parse_memory,
+)
 
 if TYPE_CHECKING:
     from kvnb.tensors.worker import Worker
@@ -19,6 +30,8 @@ if TYPE_CHECKING:
 MODELS = ("tiny",)
 BYTES = 256
 """Tokens that ``tiny`` knows by itself: one a byte."""
+MOST_TOKENS = 2**20
+"""Of a tokenizer in a file: more than any has, and 512 MiB of weights."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +57,11 @@ class Memory:
     vocab_size: int = BYTES
 
     def __post_init__(self) -> None:
+        for name in ("device", "dtype", "model"):
+            if not isinstance(getattr(self, name), str):
+                raise SettingError(f"{name} is {getattr(self, name)!r}: give its name")
+        if isinstance(self.vocab_size, bool) or not isinstance(self.vocab_size, int) or not 1 <= self.vocab_size <= MOST_TOKENS:
+            raise SettingError(f"the vocabulary has {self.vocab_size!r} tokens: give 1 to {MOST_TOKENS}")
         if self.device not in DEVICES:
             raise SettingError(f"unknown device {one_line(str(self.device))}: {nearest(str(self.device), DEVICES)}")
         if self.model not in MODELS:
@@ -57,7 +75,8 @@ class Memory:
         more
             Bytes that will be free too: those of the pool that is replaced.
         """
-        return blocks_in(parse_memory(memory, lambda: self._free_bytes() + more), self.shape, block_size, self.dtype)
+        asked = parse_memory(memory, lambda: self._free_for_tensors(more, block_size))
+        return blocks_in(asked, self.shape, block_size, self.dtype)
 
     def make_worker(self, behaviour: Behaviour) -> Worker | None:
         """The worker with its memory; None for ``none``, and for ``auto`` where there is no torch.
@@ -92,14 +111,16 @@ class Memory:
         except (KeyError, TypeError) as error:
             raise SettingError(f"the memory in the journal's header cannot be used ({one_line(str(error))})") from error
 
-    def _free_bytes(self) -> int:
+    def _free_for_tensors(self, more: int, block_size: int) -> int:
+        """What is free on the device, less what the pool's own objects take beside the tensors."""
         if self.device == "none":
             raise SettingError("a percentage is of a device's free memory, --device none has none: give bytes such as 2GiB")
         try:
             from kvnb.tensors.devices import free_bytes, pick_device
         except ModuleNotFoundError as error:
             raise MissingPackage.named("torch", "a percentage of the device's memory") from error
-        return free_bytes(pick_device(self.device))
+        device, each = pick_device(self.device), bytes_per_block(self.shape, block_size, self.dtype)
+        return (free_bytes(device) + more) * each // costs(each, device.type)
 
 
 def kv_shape(
@@ -107,5 +128,7 @@ def kv_shape(
 ) -> KVShape:
     """A named shape, or the tiny model's, with what is given in its place. Raises SettingError for an unknown name."""
     known = TINY if shape is None else named_shape(shape)
-    given = (layers, kv_heads, head_size)
-    return KVShape(*(old if new is None else new for old, new in zip(known, given, strict=True)))
+    given = {"layers": layers, "kv_heads": kv_heads, "head_size": head_size}
+    # A numpy int is one too; what is no whole number is told by whoever checks the shape.
+    plain = {name: getattr(value, "__index__", lambda value=value: value)() for name, value in given.items() if value is not None}
+    return known._replace(**plain)

@@ -23,7 +23,7 @@ class _FileTokenizer(Protocol):
 
     def decode(self, ids: list[int]) -> str: ...
 
-    def get_vocab_size(self) -> int: ...
+    def get_vocab(self) -> dict[str, int]: ...
 
 
 class Tokenizer(NamedTuple):
@@ -35,7 +35,8 @@ class Tokenizer(NamedTuple):
     @property
     def vocab_size(self) -> int:
         """How many tokens a model has to know to read what this tokenizer gives; ``chars`` beyond a byte it does not."""
-        return 256 if self.file is None else self.file.get_vocab_size()
+        # Ids may have gaps: the largest counts, not how many there are.
+        return 256 if self.file is None else max(self.file.get_vocab().values(), default=0) + 1
 
     def text(self, tokens: list[int]) -> str:
         """What these tokens say; a byte that is no UTF-8 becomes U+FFFD."""
@@ -52,6 +53,8 @@ class Tokenizer(NamedTuple):
 
 def get_tokenizer(name: str) -> Tokenizer:
     """A built-in tokenizer, or the ``tokenizer.json`` at a path. Raises SettingError when it is neither."""
+    if not isinstance(name, str):
+        raise SettingError(f"tokenizer is {name!r}: give chars, bytes or a path")
     if name in TOKENIZERS:
         return Tokenizer(name)
     path = Path(name)
@@ -127,5 +130,5 @@ class _NotLoaded:
     def decode(self, ids: list[int]) -> str:
         return " ".join(map(str, ids))
 
-    def get_vocab_size(self) -> int:
+    def get_vocab(self) -> dict[str, int]:
         raise AssertionError("a loaded journal's memory knows the size of its vocabulary")

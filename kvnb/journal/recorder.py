@@ -21,7 +21,7 @@ from kvnb.manager.events import RequestIs
 from kvnb.manager.worker import Worker
 
 MOST_AGAIN = 20_000
-"""Tokens that ``undo`` and ``load`` compute again without being asked twice: on a laptop's CPU up to half a minute."""
+"""Tokens of the tiny model's own shape that ``undo`` and ``load`` compute again: on two cores that took 8 seconds."""
 
 
 class Recorder:
@@ -41,7 +41,8 @@ class Recorder:
         self._execution = replay.rebuild(journal)
         self._torn = False
         if worker:
-            self._check_again(self._execution, "loading this journal with its memory", "--device none loads the blocks alone")
+            what = "loading this journal with its memory"
+            self._check_again(self._execution, worker, what, "--device none loads the blocks alone")
             self._execution = replay.rebuild(journal, worker=worker)
 
     @property
@@ -120,10 +121,11 @@ class Recorder:
                 self._log.take_back(self._journal)
 
     def close(self) -> None:
-        """Let go of the log file; the steps to come are no longer written."""
+        """Let go of the log file and of the memory; the steps to come are no longer written."""
         if self._log:
             self._log.close()
             self._log = None
+        self.give_up_memory()
 
     @property
     def memory_bytes(self) -> int:
@@ -131,8 +133,8 @@ class Recorder:
         return self._execution.worker.num_bytes if self._execution.worker else 0
 
     def give_up_memory(self) -> None:
-        """Let the memory go for another pool; whoever asks for this pool again has it computed again."""
-        if self._execution.worker:
+        """Let the memory go; whoever asks for this pool again has it computed again, however long that takes."""
+        if self._execution.worker and self.memory_bytes:
             self._execution.touched = self._torn = True
             self._execution.worker.close()
 
@@ -146,20 +148,17 @@ class Recorder:
             self._execution.worker = old.worker
 
     def _check_undo(self) -> None:
-        if self.execution.worker:
-            line = self._journal.lineage()[:-1]
-            self._check_again(
-                replay.rebuild(self._journal, line),
-                "going back one step",
-                "save FILE, then load FILE --device none, goes on without memory",
-            )
+        worker = self.execution.worker
+        if worker:
+            again = replay.rebuild(self._journal, self._journal.lineage()[:-1])
+            way = "save FILE, then load FILE --device none, goes on without memory"
+            self._check_again(again, worker, "going back one step", way)
 
     @staticmethod
-    def _check_again(execution: Execution, what: str, way: str) -> None:
-        if execution.num_forward_tokens > MOST_AGAIN:
-            raise JournalError(
-                f"{what} would compute {execution.num_forward_tokens:,} tokens again, more than {MOST_AGAIN:,}: {way}"
-            )
+    def _check_again(execution: Execution, worker: Worker, what: str, way: str) -> None:
+        most = int(MOST_AGAIN / worker.relative_cost)
+        if execution.num_forward_tokens > most:
+            raise JournalError(f"{what} would compute {execution.num_forward_tokens:,} tokens again, more than {most:,}: {way}")
 
     def _adopt(self, file: LogFile, begin: Callable[[Journal], None]) -> None:
         try:

@@ -70,7 +70,7 @@ class Lab(LabLooks):
         layers: int | None = None,
         kv_heads: int | None = None,
         head_size: int | None = None,
-        memory: str | None = None,
+        memory: str | int | None = None,
         log: str | Path | None = None,
         force: bool = False,
         replacing: Lab | None = None,
@@ -88,8 +88,6 @@ class Lab(LabLooks):
             prefix_caching=prefix_caching, free_to=free_to, free_order=free_order, full_hit=full_hit,
             sliding_window=sliding_window, hash=hash, none_hash=_root(hash), tokenizer=self._tokenizer.identity,
         )  # fmt: skip
-        if full_hit and device != "none":
-            raise SettingError("a full hit leaves the model nothing to compute: leave --full-hit out, or add --device none")
         self._begin(Journal(behaviour, name, memory=self.memory.to_dict()), replacing)
         if log is not None:
             self._recorder.write_to(Path(log), force, replacing._recorder if replacing else None)
@@ -134,6 +132,8 @@ class Lab(LabLooks):
         self.torn_bytes = 0
 
     def _worker_for(self, behaviour: Behaviour, replacing: Lab | None) -> Worker | None:
+        if behaviour.full_hit and self.memory.device != "none":
+            raise SettingError("a full hit leaves the model nothing to compute: turn it off, or use --device none")
         try:
             return self.memory.make_worker(behaviour)
         except OutOfMemory:
@@ -233,6 +233,7 @@ class Lab(LabLooks):
     def reweight(self, seed: int) -> StepResult:
         """Change the model's weights in place, as a training loop does between steps; what the cache holds is then wrong.
 
+        The next token of a running request was decided before, by the weights that computed its last token.
         Raises SettingError for a pool without memory.
         """
         self._memory("reweight")
@@ -282,7 +283,7 @@ class Lab(LabLooks):
         self._recorder.rewrite_log()
 
     def close(self) -> None:
-        """Let go of the log file; the pool stays usable, its steps are no longer written."""
+        """Let go of the log file and of the memory. Steps are no longer written; whoever asks has the memory computed again."""
         self._recorder.close()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -295,13 +296,15 @@ def _pass(defer: bool, fail: bool) -> dict[str, bool]:
     return {name: True for name, given in (("defer", defer), ("fail", fail)) if given}
 
 
-def _size(num_blocks: int | None, memory: str | None, settings: Memory, block_size: int, replacing: Lab | None) -> int:
+def _size(num_blocks: int | None, memory: str | int | None, settings: Memory, block_size: int, replacing: Lab | None) -> int:
     if (num_blocks is None) == (memory is None):
         raise SettingError("give the number of blocks, or --memory such as 2GiB: one of them")
     if memory is None:
         return num_blocks  # type: ignore[return-value]  # Behaviour judges it
+    if isinstance(memory, bool) or not isinstance(memory, str | int):
+        raise SettingError(f"memory is {memory!r}: give bytes such as 2GiB, or 90%")
     Behaviour(num_blocks=1, block_size=block_size)
-    return settings.blocks_in(memory, block_size, replacing._recorder.memory_bytes if replacing else 0)
+    return settings.blocks_in(str(memory), block_size, replacing._recorder.memory_bytes if replacing else 0)
 
 
 def _root(hash_name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from kvnb.arguments import request_name
 from kvnb.core import BlockPool
 from kvnb.core.invariants import Equation
 from kvnb.errors import RequestError, SettingError, named
@@ -139,7 +140,7 @@ class LabLooks:
         Raises UnknownName, SettingError for a pool without memory, RequestError for a request that holds no block or
         waits to be computed.
         """
-        worker = self._memory("prove")
+        name, worker = request_name(name), self._memory("prove")
         scheduler = self._recorder.engine.scheduler
         request = scheduler.find(name)
         if request.status != "running":

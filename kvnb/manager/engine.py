@@ -61,9 +61,8 @@ class EngineCore:
 
     def tokens_of(self, command: Command) -> list[int]:
         """All tokens that ``command`` brings, drafts included."""
-        given = command.args
-        draft = given.get("draft") or {}
-        return [*self._tokens(**{k: given[k] for k in ("text", "tokens") if k in given}), *self._tokens(**draft)]
+        parts = [{key: command.args[key] for key in ("text", "tokens") if key in command.args}, command.args.get("draft")]
+        return [token for part in parts if part for token in self._tokens(**part)]
 
     def scheduled(self, command: Command) -> list[Scheduled]:
         """What a forward pass has to compute now that ``command`` is applied; nothing when it is put off."""
@@ -85,6 +84,8 @@ class EngineCore:
 
     def _reweight(self, seed: int) -> Apply:
         """The worker's business alone: the pool does not know what its blocks hold."""
+        if not 0 <= seed < 2**63:
+            raise CommandError(f"the seed is {seed}: give 0 to {2**63 - 1}")
         return lambda: None
 
     def _admit(

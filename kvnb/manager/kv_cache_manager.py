@@ -107,21 +107,32 @@ class KVCacheManager:
         leaving = self._leaving(table, skipped)
         need = max(self._num_blocks(num_tokens + num_drafts) - len(table), 0)
         free = self.block_pool.get_num_free_blocks() + sum(block.ref_cnt == 1 for block in leaving)
+        if need > free and skipped < min(self._num_skipped(request.num_computed_tokens), len(table)):
+            raise OutOfBlocks(
+                f"{named(request.name)} needs {counted(need, 'block')}, {free} free: step first, then blocks leave its window"
+            )
         self._check_fits(request.name, need, free, 0, lambda: need - len(leaving) + sum(not block.is_null for block in table))
         return Allocation([], skipped, need, num_tokens)
 
     def check_decode(self, request: Request, k: int) -> None:
         """Whether ``k`` tokens, one after another, find their blocks. Raises as ``plan_next``."""
+        size, window = self.behaviour.block_size, self.behaviour.sliding_window
+        if window is None:
+            self.plan_next(request, request.num_tokens, request.num_tokens + k)
+            return
         table: list[KVCacheBlock | None] = [*self.req_to_blocks[request.name]]
         free, left = self.block_pool.get_num_free_blocks(), 0
-        for tokens in range(request.num_tokens, request.num_tokens + k):
+        # Once all that is there now has left the window, every block that is taken follows one that came back.
+        most = (len(table) + 2) * size + window
+        for tokens in range(request.num_tokens, request.num_tokens + min(k, most)):
             for block in table[left : self._num_skipped(tokens)]:
                 # What leaves the window comes back, unless it is another's too; None stands for a block to come.
                 free += block is None or (not block.is_null and block.ref_cnt == 1)
             left = max(left, self._num_skipped(tokens))
             if self._num_blocks(tokens + 1) > len(table):
                 if free == 0:
-                    self._refuse(request.name, table.count(None) + 1, table.count(None), 0, len(table) + 1 - left)
+                    at_once = most_at_once(request.num_tokens + k, 1, window, size)
+                    self._refuse(request.name, table.count(None) + 1, table.count(None), 0, at_once)
                 free -= 1
                 table.append(None)
 

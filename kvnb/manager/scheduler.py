@@ -95,9 +95,7 @@ class Scheduler:
             raise RequestError(f"{named(name)} has {counted(left, 'token')} of its prompt unscheduled: prefill it first")
         if not tokens:
             raise RequestError(f"nothing to append to {named(name)}: give at least one token")
-        plan = self.kv_cache_manager.plan_next(
-            request, self._num_written(request), request.num_tokens + len(tokens), len(drafts)
-        )
+        plan = self.kv_cache_manager.plan_next(request, self._num_written(request), request.num_tokens + len(tokens), len(drafts))
         return partial(self._append, request, tokens, drafts, plan)
 
     def check_decode(self, name: str, k: int) -> None:

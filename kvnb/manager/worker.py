@@ -58,5 +58,9 @@ class Worker(Protocol):
         """Let the memory go; ``clear`` takes it again."""
 
     @property
+    def relative_cost(self) -> float:
+        """How long a token takes, as a multiple of one of the tiny model's own shape."""
+
+    @property
     def num_bytes(self) -> int:
         """Bytes of all blocks together; 0 while the memory is let go."""

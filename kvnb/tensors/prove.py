@@ -123,11 +123,11 @@ def tolerance_of(worker: Worker) -> float:
 
     Measured on a CPU over 8 seeds, tables in any order, chunks of 1 to 100 tokens, with and without a window. float32: at
     most 2e-6 in 2 layers, 5e-6 in 12, 1.1e-5 in 32. Lower precisions: dense and paged arithmetic now and then round an element
-    to neighbours, at most 1 eps apart (1.7 where that moved what it was made of), and logits follow by 0.9 eps. Blocks of
-    different tokens differ by 3 and more.
+    to neighbours, at most 1 eps apart (1.7 where that moved what it was made of), and logits follow by 0.9 eps. A difference is
+    relative where the number is above 1, so that a block of zeros differs by 1: more than is allowed in every precision.
     """
     arithmetic = 1e-5 * max(1.0, worker.store.shape.layers / 8)
-    return arithmetic if worker.store.dtype == torch.float32 else arithmetic + 6 * torch.finfo(worker.store.dtype).eps
+    return arithmetic if worker.store.dtype == torch.float32 else arithmetic + 3 * torch.finfo(worker.store.dtype).eps
 
 
 def _table_for(worker: Worker, name: str, num_tokens: int) -> torch.Tensor:

@@ -12,7 +12,7 @@ import torch
 
 from kvnb.errors import OutOfMemory
 from kvnb.tensors.devices import free_bytes, torch_dtype
-from kvnb.tensors.shapes import KVShape, bytes_per_block, check_shape, human_bytes
+from kvnb.tensors.shapes import KVShape, bytes_per_block, check_shape, costs, human_bytes
 
 Ids = Sequence[int] | torch.Tensor
 
@@ -54,7 +54,7 @@ class KVStore:
     def _allocate(self) -> torch.Tensor:
         # Asked before: Linux hands out memory it does not have, and kills the process that then uses it.
         free = free_bytes(self.device)
-        if self.num_bytes > free:
+        if self.num_blocks * costs(self.block_bytes_each, self.device.type) > free:
             raise OutOfMemory(self._too_little(free))
         layers, kv_heads, head_size = self.shape
         size = (self.num_blocks, layers, 2, self.block_size, kv_heads, head_size)
@@ -71,9 +71,10 @@ class KVStore:
 
     def _too_little(self, free: int) -> str:
         each = human_bytes(self.block_bytes_each)
+        fit = free // costs(self.block_bytes_each, self.device.type)
         return (
             f"{self.num_blocks:,} blocks of {each} need {human_bytes(self.num_bytes)}, {human_bytes(free)} of memory are free "
-            f"on {self.device.type}: {free // self.block_bytes_each:,} blocks would fit (or --device none for block ids only)"
+            f"on {self.device.type}: {fit:,} blocks would fit (or --device none for block ids only)"
         )
 
     def clear(self) -> None:

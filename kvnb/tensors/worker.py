@@ -140,6 +140,15 @@ class Worker:
         self.store.close()
 
     @property
+    def relative_cost(self) -> float:
+        """How long a token takes, as a multiple of one of the tiny shape.
+
+        Measured on two cores: 0.39 ms there, 8.2 ms in llama-3.1-8b's shape, whose tokens keep 512 times as many numbers.
+        """
+        layers, kv_heads, head_size = self.store.shape
+        return 1 + layers * kv_heads * head_size / 1600
+
+    @property
     def num_bytes(self) -> int:
         """Bytes of all blocks together; 0 while the memory is let go."""
         return self.store.kv.nbytes
@@ -169,8 +178,9 @@ class Worker:
     def describe(self) -> str:
         """One line: how many blocks of which size, where, and of which model."""
         store = self.store
+        blocks = "1 block" if store.num_blocks == 1 else f"{store.num_blocks:,} blocks"
         return (
-            f"{store.num_blocks:,} blocks of {human_bytes(store.block_bytes_each)} on {self.device.type} ({store.dtype_name}), "
+            f"{blocks} of {human_bytes(store.block_bytes_each)} on {self.device.type} ({store.dtype_name}), "
             f"{human_bytes(store.num_bytes)}; model tiny: {store.shape}"
         )
 

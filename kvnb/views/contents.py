@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kvnb.errors import printable
 from kvnb.journal.contents import Kind, Slot
-from kvnb.views.words import count, short
+from kvnb.views.words import short
 
 Norms = Sequence[Sequence[float]]
 """L2 norm of K by slot and head, over all layers; NaN where nothing is written."""
@@ -87,9 +86,3 @@ def mean_text(block: Contents) -> str:
     """``; K 4.02``: the mean norm over what is written."""
     there = [norm for row in block.norms or () for norm in row if norm == norm]
     return f"; K {sum(there) / len(there):.2f}" if there else ""
-
-
-def totals_text(num_blocks: int, kinds: Mapping[Kind, int]) -> str:
-    """A pool too large to show each block: how many blocks of each kind."""
-    said = ", ".join(f"{kinds.get(kind, 0):,} {kind}" for kind in KINDS)
-    return f"{count(num_blocks, 'block')}: {printable(said)}"

@@ -12,7 +12,6 @@ from kvnb.journal import Journal, State
 from kvnb.journal.contents import contents
 from kvnb.views import contents as slots
 from kvnb.views import generated, html, memory, proofs, text
-from kvnb.views.cards import MAPPED
 from kvnb.views.contents import Contents
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def block_shown(lab: Lab, block_id: int) -> Shown:
 
 def contents_shown(lab: Lab) -> Shown:
     """What is in the slots of every block; of a large pool the first ones."""
-    blocks = _contents(lab, range(1, min(lab.behaviour.num_blocks, MAPPED)))
+    blocks = _contents(lab, range(1, min(lab.behaviour.num_blocks, slots.MANY + 1)))
     more = lab.behaviour.num_blocks - 1 - len(blocks)
     left_out = f"\n  ... {more:,} more blocks: show block ID" if more else ""
     plain = slots.map_text(blocks) + left_out

@@ -7,7 +7,7 @@ from cores import assert_holds, hashes, refusal, starred, table
 from helpers import do, engine
 
 from kvnb.core.events import Unhashed
-from kvnb.errors import CommandError, RequestError
+from kvnb.errors import CommandError, OutOfBlocks, RequestError
 from kvnb.manager import Behaviour
 from kvnb.manager.command import Command
 from kvnb.manager.engine import EngineCore
@@ -148,3 +148,22 @@ def test_a_block_that_waits_to_be_written_does_not_leave_the_window() -> None:
     do(core, "step")
     do(core, "append", name="a", text="Q")
     assert table(core, "a") == (0, 0, 0, 4, 5)
+
+
+def test_blocks_that_only_a_step_frees_are_waited_for_not_despaired_of() -> None:
+    core = engine(num_blocks=7, block_size=4, sliding_window=4)
+    do(core, "admit", name="a", text="x" * 32, chunk=4, defer=True)
+    for _ in range(5):
+        do(core, "prefill", name="a", n=4, defer=True)
+    assert (
+        refusal(core, OutOfBlocks, "prefill", name="a", n=4)
+        == "a needs 1 block, 0 free: step first, then blocks leave its window"
+    )
+    do(core, "step")
+    do(core, "prefill", name="a", n=4)
+
+
+def test_decoding_for_ever_under_a_window_is_judged_at_once() -> None:
+    core = engine(num_blocks=5, block_size=2, sliding_window=4)
+    do(core, "admit", name="a", text="ABC")
+    core.scheduler.check_decode("a", 10**12)

@@ -135,17 +135,27 @@ def test_what_would_take_too_long_to_compute_again_is_refused_with_a_way_out(
     lab.append("r1", "y")
     before = snapshot(lab), hashes(lab)
     with pytest.raises(
-        JournalError, match="going back one step would compute 21 tokens again, more than 20: save FILE, then load"
+        JournalError, match="going back one step would compute 21 tokens again, more than 19: save FILE, then load"
     ):
         lab.undo()
     assert (snapshot(lab), hashes(lab)) == before
     lab.save(tmp_path / "run.jsonl")
-    with pytest.raises(JournalError, match="would compute 22 tokens again, more than 20: --device none loads the blocks alone"):
+    with pytest.raises(JournalError, match="would compute 22 tokens again, more than 19: --device none loads the blocks alone"):
         Lab.load(tmp_path / "run.jsonl")
     assert Lab.load(tmp_path / "run.jsonl", device="none").digest == lab.digest
 
 
-@pytest.mark.parametrize("memory", [{"device": "cpu"}, {"device": "abacus", "shape": [1, 1, 2]}, 3, {"shape": 5}])
+@pytest.mark.parametrize(
+    "memory",
+    [
+        {"device": "cpu"},
+        {"device": "abacus", "shape": [1, 1, 2]},
+        3,
+        {"shape": 5},
+        {"device": "cpu", "shape": [1, 1, 2], "vocab_size": "many"},
+        {"device": "cpu", "shape": [1, 1, 2], "vocab_size": 10**13},
+    ],
+)
 def test_a_header_with_an_impossible_memory_is_refused_in_one_line(tmp_path: Path, memory: object) -> None:
     lab = small()
     lab.save(tmp_path / "run.jsonl")
@@ -162,3 +172,24 @@ def test_a_deferred_request_cannot_be_released_and_says_what_to_do() -> None:
     lab.admit("r0", "ABC", defer=True)
     with pytest.raises(RequestError, match="r0 has 3 tokens to be computed: step first"):
         lab.release(all=True)
+
+
+def test_larger_shapes_are_computed_again_less_far() -> None:
+    assert worker_of(small(shape="smollm2-135m")).relative_cost > 4 * worker_of(small()).relative_cost
+
+
+def test_a_journal_of_full_hits_cannot_be_loaded_with_a_model(tmp_path: Path) -> None:
+    lab = Lab(11, block_size=4, full_hit=True, device="none")
+    lab.admit("a", "ABCDEFGH")
+    lab.save(tmp_path / "run.jsonl")
+    with pytest.raises(SettingError, match="a full hit leaves the model nothing to compute"):
+        Lab.load(tmp_path / "run.jsonl", device="cpu")
+
+
+def test_a_closed_pool_has_given_its_memory_back_and_computes_it_again_for_whoever_asks() -> None:
+    lab = small()
+    lab.admit("r0", SEED_PROMPTS["r0"])
+    before = hashes(lab)
+    lab.close()
+    assert lab._recorder.memory_bytes == 0
+    assert hashes(lab) == before

@@ -83,7 +83,7 @@ def test_so_much_memory_gives_so_many_blocks() -> None:
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"full_hit": True}, "a full hit leaves the model nothing to compute: leave --full-hit out, or add --device none"),
+        ({"full_hit": True}, "a full hit leaves the model nothing to compute: turn it off, or use --device none"),
         ({"memory": "2GiB"}, "give the number of blocks, or --memory such as 2GiB: one of them"),
         ({"num_blocks": None}, "give the number of blocks, or --memory such as 2GiB: one of them"),
         ({"dtype": "int8"}, "unknown dtype 'int8'"),
@@ -92,6 +92,10 @@ def test_so_much_memory_gives_so_many_blocks() -> None:
         ({"layers": 0}, "layers is 0: give a whole number, 1 or more"),
         ({"num_blocks": None, "memory": "90%", "device": "none"}, "a percentage is of a device's free memory"),
         ({"num_blocks": None, "memory": "2GiB", "block_size": 0}, "block_size is 0"),
+        ({"num_blocks": None, "memory": 2.5}, "memory is 2.5: give bytes such as 2GiB"),
+        ({"dtype": torch.float32}, "dtype is torch.float32: give its name"),
+        ({"tokenizer": 5}, "tokenizer is 5: give chars, bytes or a path"),
+        ({"kv_heads": 1.5}, "kv_heads is 1.5: give a whole number"),
         ({"device": "cuda"}, "this machine has no CUDA device: use --device cpu"),
     ],
 )
@@ -105,7 +109,7 @@ def test_memory_that_cannot_be_is_refused_in_one_line(settings: dict[str, Any], 
 
 
 def test_too_many_blocks_for_the_memory_says_how_many_would_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kvnb.tensors.store.free_bytes", lambda device: 100 * 2048 + 2047)
+    monkeypatch.setattr("kvnb.tensors.store.free_bytes", lambda device: 100 * (2048 + 500) + 2547)
     with pytest.raises(SettingError, match="100 blocks would fit"):
         small(101)
 
@@ -134,11 +138,11 @@ def crowded(monkeypatch: pytest.MonkeyPatch, pools: int) -> None:
     """A device whose memory is just enough for so many pools of 11 blocks."""
     taken = []
     allocate, close = KVStore._allocate, KVStore.close
-    monkeypatch.setattr("kvnb.tensors.store.free_bytes", lambda device: pools * 11 * 2048 - sum(taken))
+    monkeypatch.setattr("kvnb.tensors.store.free_bytes", lambda device: (11 * pools - sum(taken)) * (2048 + 500))
 
     def counting(store: KVStore) -> torch.Tensor:
         words = allocate(store)
-        taken.append(words.nbytes)
+        taken.append(len(words))
         return words
 
     def giving_back(store: KVStore) -> None:
@@ -174,7 +178,7 @@ def test_a_pool_whose_successor_did_not_come_to_be_has_its_memory_as_before(monk
 
 
 def test_a_share_of_the_memory_counts_that_of_the_pool_that_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kvnb.tensors.devices.free_bytes", lambda device: 40 * 2048)
+    monkeypatch.setattr("kvnb.tensors.devices.free_bytes", lambda device: 40 * (2048 + 500))
     session = Session()
     session.new(20, device="cpu")
-    assert session.new(device="cpu", memory="50%")[0].behaviour.num_blocks == (40 + 20) // 2
+    assert session.new(device="cpu", memory="50%")[0].behaviour.num_blocks == (40 * 2548 + 20 * 2048) // 2548 // 2

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from helpers import SEED_PROMPTS, assert_sound, snapshot
+from helpers import SEED_PROMPTS, assert_sound, needs, snapshot
 from memory_labs import hashes, small, worker_of
 
 from kvnb import Lab
@@ -93,6 +94,9 @@ def test_what_needs_a_model_says_so_where_there_is_none(act: str) -> None:
         (lambda lab: lab.generate("r0", 1, temperature=-1), "the temperature is -1"),
         (lambda lab: lab.generate("waits", 1), "waits has 3 tokens to be computed: step first"),
         (lambda lab: lab.generate("gone", 1), "gone is preempted and cannot be appended to"),
+        (lambda lab: lab.prove(None), "None is no request name"),
+        (lambda lab: lab.reweight(10**30), "the seed is 1000000000000000000000000000000: give 0 to"),
+        (lambda lab: lab.generate("r0", 1000), "r0 needs 251 blocks, the pool has 10: can never fit, make a pool of 252"),
         (lambda lab: lab.prove("gone"), "gone is preempted and holds no block"),
         (lambda lab: lab.prove("waits"), "waits has tokens that are not computed yet: step first"),
         (lambda lab: lab.admit("r1", "x", tokens=[1]), "give a text, or tokens"),
@@ -156,3 +160,24 @@ def test_check_sees_a_slot_that_nobody_wrote_a_table_that_is_not_the_managers_an
     assert [equation.says for equation in lab.check() if not equation.holds] == [
         "the worker's block tables = the manager's", "every computed token has its K and V", "block 0 is never written",
     ]  # fmt: skip
+
+
+def test_a_tokenizer_in_a_file_reads_and_writes_for_the_model(tmp_path: Path) -> None:
+    tokenizers = needs("tokenizers")
+    words = {"[UNK]": 900, "hello": 0, "world": 1}
+    model = tokenizers.models.WordLevel(words, unk_token="[UNK]")
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    lab = small(tokenizer=str(tmp_path / "tokenizer.json"))
+    lab.admit("a", "hello world hello unknown")
+    lab.append("a", "world", draft="hello")
+    lab.accept("a", 1)
+    assert lab.prove("a").holds
+    made = lab.generate("a", 3)
+    assert all(0 <= token <= 900 for token in made.tokens)
+    lab.undo()
+    lab.release("a")
+    lab.reset()
+    lab.save(tmp_path / "run.jsonl")
+    assert hashes(Lab.load(tmp_path / "run.jsonl")) == hashes(lab)

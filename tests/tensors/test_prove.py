@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import pytest
+import torch
 from served import Served, some_tokens
 
 from kvnb.errors import RequestError, SettingError, UnknownName
@@ -156,9 +157,18 @@ def never_write_the_last_block(pool: Served) -> None:
     pool.worker.store.fill([pool.table("r0")[-1]])
 
 
+def zero_a_block(pool: Served) -> None:
+    pool.worker.store.kv[pool.table("r0")[1]].view(torch.uint8).zero_()
+
+
+def add_one_to_a_block(pool: Served) -> None:
+    block = pool.worker.store.kv[pool.table("r0")[1]]
+    block.copy_((block.float() + 1).to(block.dtype))
+
+
 WRONGS = [
-    corrupt_a_block, corrupt_one_token, point_an_entry_elsewhere, swap_two_entries, lose_a_slot, change_the_weights,
-    never_write_the_last_block,
+    zero_a_block, add_one_to_a_block, corrupt_a_block, corrupt_one_token, point_an_entry_elsewhere, swap_two_entries,
+    lose_a_slot, change_the_weights, never_write_the_last_block,
 ]  # fmt: skip
 
 

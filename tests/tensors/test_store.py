@@ -173,7 +173,7 @@ def test_too_little_memory_is_found_before_any_is_taken_and_the_error_says_what_
     with pytest.raises(SettingError) as caught:
         KVStore(1_000_001, 4, KVShape(2, 2, 16), torch.device("cpu"))
     assert str(caught.value) == (
-        "1,000,001 blocks of 2.0 KiB need 1.9 GiB, 1.2 GiB of memory are free on cpu: 629,145 blocks would fit "
+        "1,000,001 blocks of 2.0 KiB need 1.9 GiB, 1.2 GiB of memory are free on cpu: 505,686 blocks would fit "
         "(or --device none for block ids only)"
     )
 
