@@ -60,6 +60,38 @@ EDGE = "#808080"
 LINE = "rgba(128,128,128,.35)"
 FAINT = "rgba(128,128,128,.18)"
 
+
+class Ground(NamedTuple):
+    """What a picture stands on, and what is drawn on it where no request is meant.
+
+    ink, quiet
+        Text, and text that can be read last.
+    line, faint
+        A line that is followed, and one that only guides.
+    used, stripe, kept, empty
+        Blocks by kind where it does not matter whose: in use, the stripes of a shared one, free and cached, free and empty.
+    ratio
+        The hit ratio.
+    """
+
+    name: str
+    paper: str
+    ink: str
+    quiet: str
+    line: str
+    faint: str
+    used: str
+    stripe: str
+    kept: str
+    empty: str
+    ratio: str
+
+
+LIGHT = Ground("kvnb", WHITE, "#1C1E22", "#5B626B", "#A3A9B1", "#ECEEF1", "#5F5F5F", "#D6D6D6", "#C3C8CF", "#F3F4F6", "#0072B2")
+DARK = Ground(
+    "kvnb_dark", "#111", "#E9EBEE", "#A2A8B0", "#686F78", "#23272C", "#9B9B9B", "#3A3A3A", "#4B525B", "#1C1F24", "#56B4E9"
+)
+
 Painter = Callable[[str], Paint]
 """From a request's name to its colour."""
 
