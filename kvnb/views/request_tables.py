@@ -113,7 +113,7 @@ def requests_html(journal: Journal, state: State) -> str:
     return card(*lines, foot(total, f"{count(held, 'block')} shared" if held else "no block is shared"))
 
 
-_COLUMNS = (116, 136, 82)
+_COLUMNS = (104, 124, 76)
 
 
 def _line(cells: Sequence[str], *content: str, style: str = "") -> str:
@@ -177,7 +177,7 @@ def _cells(state: State, tables: Sequence[Sequence[int]]) -> Iterator[list[_Cell
     for cut in pieces:
         cells, at = list[_Cell](), 0
         for block_id, hidden in (end for ids in cut for end in _ends(ids, each)):
-            cells.append(_Cell(at, 74 if hidden else wide, block_id, hidden))
+            cells.append(_Cell(at, 58 + 7 * len(f"{hidden:,}") if hidden else wide, block_id, hidden))
             at += cells[-1].wide + GAP
         yield cells
 

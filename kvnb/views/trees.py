@@ -218,6 +218,8 @@ class _Cell(NamedTuple):
 
 
 _GAP = 6
+_HIDDEN = 58
+"""The width of `… more …` without its number."""
 
 
 def _run(tree: _Tree, run: Run, depth: int) -> str:
@@ -263,7 +265,9 @@ def _cells(tree: _Tree, run: Run, depth: int) -> list[_Cell]:
     if len(run.keys) <= most:
         return [_cell(tree, key, letters[at] if at < len(letters) else "") for at, key in enumerate(run.keys)]
     head, hidden = most - 3, len(run.keys) - most + 2
-    middle = _Cell(div(f"flex:0 0 74px;text-align:center;line-height:30px;{SMALL};{QUIET}", f"… {hidden:,} more …"), 74)
+    wide = _HIDDEN + 7 * len(f"{hidden:,}")
+    look = f"flex:0 0 {wide}px;text-align:center;white-space:nowrap;line-height:30px;{SMALL};{QUIET}"
+    middle = _Cell(div(look, f"… {hidden:,} more …"), wide)
     first = [_cell(tree, key, letters[at] if letters else "") for at, key in enumerate(run.keys[:head])]
     return [*first, middle, _cell(tree, run.keys[-1], "")]
 
