@@ -133,12 +133,12 @@ def _more(number: int) -> str:
 
 
 def _group(state: State, names: Sequence[str], shown: Sequence[str], brush: Brush) -> Iterator[str]:
-    tables = list(_cells(state, [state.requests[name].table for name in shown]))
+    tables = _cells(state, [state.requests[name].table for name in shown])
     for at, name in enumerate(shown):
         above = set(tables[at - 1]) if at else set()
         below = set(tables[at + 1]) if at + 1 < len(shown) else set()
         tiles = [_tile(state, name, cell, cell in above, cell in below, brush) for cell in tables[at]]
-        top = f"margin-top:{GAP + 2 if at else 12}px;line-height:{SIDE}px"
+        top = f"margin-top:{GAP + 2 if at else 12}px;height:{SIDE}px;line-height:{SIDE}px"
         yield _line(_labels(state.requests[name], name, brush), _strip(state, tiles, state.requests[name]), style=top)
     if len(shown) < len(names):
         yield _more(len(names) - len(shown))
@@ -168,18 +168,28 @@ def _pieces(state: State, table: Sequence[int]) -> list[list[int]]:
     return [list(ids) for _, ids in groupby(table, key=lambda block_id: tuple(state.owners.get(block_id, ())))]
 
 
-def _cells(state: State, tables: Sequence[Sequence[int]]) -> Iterator[list[_Cell]]:
+_ROOM = 412
+"""What is left for tiles in the narrowest notebook that is thought of, 720 pixels."""
+
+
+def _cells(state: State, tables: Sequence[Sequence[int]]) -> list[list[_Cell]]:
     """Block tables; of a long piece the two ends, as many in each table, so that the same block has the same place."""
-    wide = width(state.num_blocks)
-    most, pieces = max(4, 432 // (wide + GAP)), [_pieces(state, table) for table in tables]
+    pieces, wide = [_pieces(state, table) for table in tables], width(state.num_blocks)
     longest = max(map(len, tables))
-    each = max(3, most // max(map(len, pieces))) if longest > most else longest
-    for cut in pieces:
-        cells, at = list[_Cell](), 0
-        for block_id, hidden in (end for ids in cut for end in _ends(ids, each)):
-            cells.append(_Cell(at, 58 + 7 * len(f"{hidden:,}") if hidden else wide, block_id, hidden))
-            at += cells[-1].wide + GAP
-        yield cells
+    drawn = list[list[_Cell]]()
+    for each in (longest if longest * (wide + GAP) <= _ROOM + GAP else 12, 8, 6, 5, 4, 3, 2):
+        drawn = [list(_row(cut, each, wide)) for cut in pieces]
+        if all(cells[-1].at + cells[-1].wide <= _ROOM for cells in drawn if cells):
+            break
+    return drawn
+
+
+def _row(pieces: Sequence[Sequence[int]], each: int, wide: int) -> Iterator[_Cell]:
+    at = 0
+    for block_id, hidden in (end for ids in pieces for end in _ends(ids, each)):
+        cell = _Cell(at, 58 + 7 * len(f"{hidden:,}") if hidden else wide, block_id, hidden)
+        at += cell.wide + GAP
+        yield cell
 
 
 def _ends(ids: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
