@@ -12,12 +12,26 @@ from kvnb.errors import CommandError, one_line
 from kvnb.lab import Lab
 from kvnb.session import Session
 from kvnb.views import html, metrics, text
-from kvnb.views.shown import Shown, at_shown, block_shown, contents_shown, note_shown, proof_shown, state_shown
+from kvnb.views.shown import (
+    Shown,
+    at_shown,
+    block_shown,
+    blocks_shown,
+    contents_shown,
+    diagram_shown,
+    diff_shown,
+    map_shown,
+    note_shown,
+    proof_shown,
+    queue_shown,
+    state_shown,
+    tables_shown,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PARTS = ("state", "queue", "tables", "map", "block", "request")
+PARTS = ("state", "blocks", "queue", "tables", "map", "diagram", "block", "request")
 
 
 def _show(
@@ -38,21 +52,11 @@ def _show(
         return _request(lab, which or "")
     if contents:
         return contents_shown(lab)
-    return {"state": state_shown, "queue": _queue, "tables": _tables, "map": _map}[what](lab)
-
-
-def _queue(lab: Lab) -> Shown:
-    return Shown(text.queue_text(lab.state), html.queue_html(lab.state), lab.free_queue)
-
-
-def _tables(lab: Lab) -> Shown:
-    tables = {request: lab.block_table(request) for request in lab.requests}
-    return Shown(text.tables_text(lab.state), html.tables_html(lab.journal, lab.state), tables)
-
-
-def _map(lab: Lab) -> Shown:
-    copies = {key: tuple(ids) for key, ids in lab.state.copies.items()}
-    return Shown(text.map_text(lab.state), html.map_html(lab.state), copies)
+    looks = {
+        "state": state_shown, "blocks": blocks_shown, "queue": queue_shown, "tables": tables_shown, "map": map_shown,
+        "diagram": diagram_shown,
+    }  # fmt: skip
+    return looks[what](lab)
 
 
 def _block(lab: Lab, which: str) -> Shown:
@@ -90,6 +94,10 @@ def _log(session: Session, rows: str = "steps", pool: str | None = None) -> pd.D
     return session.lab(pool).journal.to_frame(rows)
 
 
+def _diff(session: Session, a: int, b: int, pool: str | None = None) -> Shown:
+    return diff_shown(session.lab(pool), a, b)
+
+
 def _at(session: Session, step: int, pool: str | None = None) -> Shown:
     lab = session.lab(pool)
     return at_shown(lab.journal, lab.journal.state_at(step), step)
@@ -99,11 +107,15 @@ LOOKS = (
     Verb(
         "show", "looks", "the pool, or one part of it",
         (
-            Arg("what", "state (all of it), queue, tables, map, block ID or request NAME", name, suggest=PARTS),
+            Arg("what", "state (all of it), blocks, queue, tables, map, diagram, block ID or request NAME", name, suggest=PARTS),
             Arg("which", "the block id or the request", name, suggest="request"),
             Arg("contents", "with map: what is in memory, slot by slot", option=True),
         ),
-        _show, ("show", "show queue", "show block 5", "show request r0", "show map --contents"),
+        _show,
+        (
+            "show", "show blocks", "show queue", "show tables", "show map", "show diagram", "show block 5", "show request r0",
+            "show map --contents",
+        ),
     ),
     Verb("usage", "looks", "1 - free / (N - 1), and apart from it what is cached", (), _usage, ("usage",)),
     Verb("check", "looks", "every invariant as an equation with numbers", (), _check, ("check",)),
@@ -119,5 +131,13 @@ LOOKS = (
     Verb(
         "at", "looks", "the pool as it was after step K; 0 is the new pool",
         (Arg("step", "the step's number", whole, required=True, metavar="K"),), _at, ("at 0", "at 3"),
+    ),
+    Verb(
+        "diff", "looks", "what changed from step A to step B",
+        (
+            Arg("a", "a step's number; 0 is the new pool", whole, required=True),
+            Arg("b", "another's", whole, required=True),
+        ),
+        _diff, ("diff 0 3", "diff 2 3"),
     ),
 )  # fmt: skip

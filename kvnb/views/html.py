@@ -7,11 +7,8 @@ from kvnb.views.cards import state_html, step_html
 from kvnb.views.looks import (
     block_html,
     check_html,
-    map_html,
     pools_html,
-    queue_html,
     request_html,
-    tables_html,
     text_html,
     usage_html,
 )
@@ -19,13 +16,10 @@ from kvnb.views.looks import (
 __all__ = [
     "block_html",
     "check_html",
-    "map_html",
     "pools_html",
-    "queue_html",
     "request_html",
     "state_html",
     "step_html",
-    "tables_html",
     "text_html",
     "usage_html",
 ]

@@ -6,56 +6,18 @@ Must not know: the live pool, IPython.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from kvnb.core.invariants import Equation
 from kvnb.journal import Journal, State
 from kvnb.journal.transcript import Transcript
 from kvnb.views import bars, text
-from kvnb.views.cards import queue_row, request_rows
-from kvnb.views.markup import QUIET, SMALL, TO, card, chip, div, element, foot, quiet, safe, table
+from kvnb.views.markup import TO, card, chip, div, element, foot, quiet, safe, table
 from kvnb.views.theme import LOST, painter
 from kvnb.views.tiles import Brush, alone
-from kvnb.views.words import count, listed, short
+from kvnb.views.words import listed, short
 
 _MANY = 32
-
-
-def queue_html(state: State) -> str:
-    """The free queue, front first; of a long one the two ends."""
-    return card(queue_row(state, Brush()), foot(f"{len(state.queue):,} free of {state.num_blocks - 1:,}"))
-
-
-def tables_html(journal: Journal, state: State) -> str:
-    """Every request with its block table."""
-    return card(*(request_rows(state, Brush(painter(journal))) or [quiet("no request")]))
-
-
-def map_html(state: State) -> str:
-    """The prefix cache: each hash and the blocks that carry it, the one that a lookup gives first."""
-    hidden = len(state.copies) - _MANY
-    head = islice(state.copies, _MANY if hidden <= 0 else _MANY // 2)
-    cells = [_entry(state, key) for key in head]
-    if hidden > 0:
-        tail = list(islice(reversed(state.copies), _MANY // 2))
-        cells += [
-            div(f"line-height:30px;{QUIET}", f"… {hidden:,} more hashes …"),
-            *(_entry(state, key) for key in reversed(tail)),
-        ]
-    grid = div("display:flex;flex-wrap:wrap;gap:8px 28px;margin-top:8px", " ".join(cells))
-    says = f"{count(len(state.copies), 'hash', 'hashes')}, carried by {count(state.num_cached, 'block')}"
-    return card(quiet(says), grid)
-
-
-def _entry(state: State, key: str) -> str:
-    ids = state.copies[key]
-    tiles = [alone(Brush().tile(state, block_id), state.num_blocks) for block_id in islice(ids, 4)]
-    more = f", {len(ids) - 4:,} not shown" if len(ids) > 4 else ""
-    copies = f"<br>{len(ids):,} copies{more}" if len(ids) > 1 else ""
-    style = f"{SMALL};line-height:{15 if copies else 30}px;white-space:nowrap"
-    says = element("span", style, element("span", "font-family:monospace", safe(key)), copies)
-    return div("display:flex;gap:8px", " ".join(tiles), " ", says)
 
 
 def block_html(state: State, block_id: int, brush: Brush | None = None) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from kvnb.journal import Journal, State
 from kvnb.journal.contents import contents
 from kvnb.views import contents as slots
-from kvnb.views import generated, html, memory, proofs, text
+from kvnb.views import diagram, diffs, generated, html, memory, proofs, request_tables, text, trees
+from kvnb.views.compare import compare
 from kvnb.views.contents import Contents
 
 if TYPE_CHECKING:
@@ -62,6 +63,48 @@ def block_shown(lab: Lab, block_id: int) -> Shown:
     block = _contents(lab, [block_id])[block_id]
     plain = "\n".join([says, *slots.block_lines(block, lab.behaviour.tokenizer)])
     return Shown(plain, memory.slots_html(lab.journal, lab.state, block_id, block), lab.pool.blocks[block_id])
+
+
+def blocks_shown(lab: Lab) -> Shown:
+    """Every block; in a live notebook on a canvas."""
+    from kvnb.views.canvas import shown as canvas
+
+    return canvas.blocks_shown(lab.journal, lab.state, len(lab.journal))
+
+
+def queue_shown(lab: Lab) -> Shown:
+    """The free queue, front to back; in a live notebook on a canvas."""
+    from kvnb.views.canvas import shown as canvas
+
+    shown = canvas.queue_shown(lab.journal, lab.state, len(lab.journal))
+    shown.value = lab.free_queue
+    return shown
+
+
+def tables_shown(lab: Lab) -> Shown:
+    """The requests, those that share blocks together."""
+    tables = {request: lab.block_table(request) for request in lab.requests}
+    journal, state = lab.journal, lab.state
+    return Shown(request_tables.requests_text(journal, state), request_tables.requests_html(journal, state), tables)
+
+
+def map_shown(lab: Lab) -> Shown:
+    """The prefix cache as the tree of its prefixes."""
+    copies = {key: tuple(ids) for key, ids in lab.state.copies.items()}
+    return Shown(trees.tree_text(lab.journal, lab.state), trees.tree_html(lab.journal, lab.state), copies)
+
+
+def diagram_shown(lab: Lab) -> Shown:
+    """The pool's parts, and the way of the last step through them."""
+    journal, state = lab.journal, lab.state
+    last = journal.steps[-1] if journal.steps else None
+    return Shown(diagram.diagram_text(journal, last, state), diagram.diagram_html(journal, last, state), last)
+
+
+def diff_shown(lab: Lab, a: int, b: int) -> Shown:
+    """What changed between two steps. Raises UnknownName for a step that is not there."""
+    found = compare(lab.journal.state_at(a), lab.journal.state_at(b))
+    return Shown(diffs.diff_text(lab.journal, a, b), diffs.diff_html(lab.journal, a, b), found)
 
 
 def contents_shown(lab: Lab) -> Shown:

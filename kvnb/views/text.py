@@ -222,14 +222,6 @@ def usage_text(state: State) -> str:
     )
 
 
-def map_text(state: State) -> str:
-    """The prefix cache: each hash and the blocks that carry it, first entered first."""
-    lines = [f"{key}: block {' '.join(map(str, ids))}" for key, ids in state.copies.items()]
-    if len(lines) > 64:
-        lines[32:-32] = [f"... ({len(lines) - 64:,} more hashes) ..."]
-    return "\n".join([f"{len(state.copies)} hashes, {state.num_cached} blocks carry one", *lines])
-
-
 def block_text(state: State, block_id: int) -> str:
     """All that is known of one block. Raises UnknownName when there is none of that id."""
     if not 0 <= block_id < state.num_blocks:

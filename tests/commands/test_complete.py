@@ -67,7 +67,7 @@ def test_an_option_is_not_offered_twice(session: Session) -> None:
         ("evict ", ["1", "2", "3"]),
         ("evict 1 ", ["2", "3"]),
         ("show block ", ["1", "2", "3"]),
-        ("show ", ["state", "queue", "tables", "map", "block", "request"]),
+        ("show ", ["state", "blocks", "queue", "tables", "map", "diagram", "block", "request"]),
         ("show q", ["queue"]),
         ("log ", ["steps", "events"]),
         ("new 11 --free-to ", ["front-back", "back"]),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 import pytest
-from command_lines import run
+from command_lines import refusal, run
 from helpers import SEED_PROMPTS, needs
 
 from kvnb.session import Session
@@ -34,11 +34,13 @@ def test_a_line_without_a_verb_shows_the_pool(seed: Session) -> None:
 def test_the_parts_of_a_pool_can_be_looked_at_one_by_one(seed: Session) -> None:
     run(seed, f"admit r2 {SEED_PROMPTS['r2']}")
     assert says(seed, "show queue") == ["free queue (front first, * = cached): 10 5*"]
-    assert says(seed, "show tables") == ["r2: 29 tokens, running, block table [1 2 3 6 4 7 8 9]"]
+    assert says(seed, "show tables") == ["r2: 29 tokens, 12 from cache, running, block table [1 2 3 6 4 7 8 9]"]
+    assert says(seed, "show blocks")[-1] == "  11 blocks: 8 used by one, 0 shared, 1 free and cached, 1 free and empty"
+    assert says(seed, "show diagram")[1] == "  1. touch() 1-3: cache hit, ref_cnt + 1; plucked from the free queue: 1-3"
     assert says(seed, "show block 0") == ["block 0: the null block, a placeholder that is never handed out"]
     assert says(seed, "show block 9")[0] == "block 9: ref_cnt 1, no hash, in the table of r2"
     assert says(seed, "show block 10")[0] == "block 10: ref_cnt 0, no hash, place 1 of 2 in the free queue"
-    assert says(seed, "show map")[0] == "8 hashes, 8 blocks carry one"
+    assert says(seed, "show map")[0] == "8 hashes, carried by 8 blocks"
     request = says(seed, "show request r2")
     assert request[0] == "r2: 29 tokens, running, 12 from cache"
     assert request[-1] == "  tokens 28-28: block 9, no hash"
@@ -127,3 +129,9 @@ def test_metrics_name_pool_and_settings_in_labels_whatever_the_name_holds(sessio
     labels = families["vllm:cache_config_info"].samples[0].labels
     assert labels["pool"] == name
     assert (labels["block_size"], labels["num_gpu_blocks"], labels["enable_prefix_caching"]) == ("4", "11", "True")
+
+
+def test_two_steps_can_be_compared_in_either_direction(seed: Session) -> None:
+    assert says(seed, "diff 1 2")[0] == "step 1 -> step 2: usage 0.40 -> 0.60, 4 -> 6 of 10 in use, 3 -> 4 cached"
+    assert "usage 0.60 -> 0.40" in says(seed, "diff 2 1")[0]
+    assert refusal(seed, "diff 0 99").startswith("no step 99: there are steps 0 to")

@@ -129,7 +129,7 @@ def test_the_new_pool_has_a_state_too() -> None:
 def test_a_preempted_request_is_said_to_hold_nothing() -> None:
     lab = seed_lab(1)
     lab.preempt("r0")
-    assert "preempted: holds no block, keeps its tokens" in Page(html.tables_html(lab.journal, lab.state)).text
+    assert "preempted: holds no block, keeps its tokens" in Page(html.state_html(lab.journal, lab.state, 2)).text
 
 
 def test_a_request_shows_the_tokens_of_each_block() -> None:
@@ -140,15 +140,6 @@ def test_a_request_shows_the_tokens_of_each_block() -> None:
     assert "16Q" in text
     lab.admit("r5", tokens=[1, 2])
     assert "0\N{EN DASH}11 2 6" in Page(html.request_html(lab.journal, lab.state, "r5")).text
-
-
-def test_the_map_names_keys_blocks_and_copies() -> None:
-    lab = Lab(11, block_size=4, device="none")
-    lab.admit("a", "zzzz")
-    lab.admit("b", "zzzz")
-    text = Page(html.map_html(lab.state)).text
-    assert "1 hash, carried by 2 blocks" in text
-    assert f"1* 2* {lab.state.keys[1]}2 copies" in text
 
 
 def test_an_equation_that_does_not_hold_says_no() -> None:
