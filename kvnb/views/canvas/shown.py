@@ -46,7 +46,7 @@ class CanvasShown(Shown):
             from kvnb.views.canvas.widgets import BlockMap, QueueStrip
 
             kind = {"map": BlockMap, "queue": QueueStrip}[self._kind]
-            self._place = self._place or uuid4().hex[:16]
+            self._place = self._place or uuid4().hex
             marks = still.marks_at(self._journal, self._step)
             self.widget = kind(self._journal, self._journal.state_at(self._step), marks, self._step, self._place)
             _alive.append(self)

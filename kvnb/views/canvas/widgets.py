@@ -46,7 +46,11 @@ def pool_id(journal: Journal) -> str:
 
 
 class Canvas(anywidget.AnyWidget):
-    """One canvas of one pool. ``selected`` is the block that was clicked last, on any canvas of the pool."""
+    """One canvas of one pool. ``selected`` is the block that was clicked last, on any canvas of the pool.
+
+    place
+        The mark that an output left for this widget, which is then its model's id too; empty: it has views as any widget.
+    """
 
     _esm = module()
     view = traitlets.Unicode().tag(sync=True)
@@ -64,7 +68,8 @@ class Canvas(anywidget.AnyWidget):
         self._seq = 0
         self._step = len(journal) if step is None else step
         first = {"frame": self._encoded(state, marks), "owners": self._owners(state), "look": self._look()}
-        super().__init__(view=self.kind, pool=pool_id(journal), place=place, **first)
+        model = {"model_id": place} if place else {}
+        super().__init__(view=self.kind, pool=pool_id(journal), place=place, **first, **model)
         self.on_msg(self._heard)
 
     kind = ""

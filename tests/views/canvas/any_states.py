@@ -13,7 +13,7 @@ NAMES = ["r0", "r1", "r2", "<b>"]
 @st.composite
 def states(draw: st.DrawFn) -> State:
     """Blocks with any ref count, hashed or not, owned by as many requests at most, the free ones in any order."""
-    state = State(draw(st.integers(1, 200)))
+    state = State(draw(st.one_of(st.integers(1, 12), st.integers(1, 90))))
     ids = range(1, state.num_blocks)
     for block_id in ids:
         state.ref_cnt[block_id] = draw(st.sampled_from([0, 0, 1, 1, 2, 3, 70_000]))

@@ -63,7 +63,7 @@ def test_an_output_that_is_shown_again_has_one_canvas(live: None) -> None:
     first, second = output._repr_mimebundle_(), output._repr_mimebundle_()
     assert first == second
     assert set(first) == {"text/plain", "text/html"}, "no output names a widget: reopened, it would not be found"
-    place = re.search(r'^<div data-kvnb-place="(\w{16})">', first["text/html"])
+    place = re.search(r'^<div data-kvnb-place="(\w{32})">', first["text/html"])
     assert place is not None
     assert output.live().place == place[1]
 

@@ -4,7 +4,8 @@ const kinds = { map: blockMap, queue: queueStrip };
 
 function render({ model, el, signal }) {
   el.classList.add("kvnb-canvas");
-  kinds[model.get("view")](model, make("div", { position: "relative", maxWidth: "900px", minWidth: 0 }, undefined, el), signal);
+  const host = make("div", { position: "relative", maxWidth: "900px", minWidth: 0 }, undefined, el);
+  kinds[model.get("view")](model, host, signal);
 }
 
 // A widget of an output has no view: it looks for the place that the output left for it.

@@ -13,8 +13,8 @@ function inks(host, look) {
 
 function rounded(g, x, y, w, h, r) { g.beginPath(); g.roundRect(x, y, w, h, r); }
 
-function corner(g, x, y, side, room) {
-  const far = x + side - room, near = Math.max(2, side * .2);
+function corner(g, x, y, wide, side) {
+  const room = Math.max(1.5, side / 10), far = x + wide - room, near = Math.max(Math.min(4.5, side * .45), side * .2);
   g.beginPath(); g.moveTo(far - near, y + room); g.lineTo(far, y + room); g.lineTo(far, y + room + near); g.fill();
 }
 
@@ -25,6 +25,7 @@ function hatch(g, ink, x, y, side) {
   g.stroke(); g.restore();
 }
 
+// A word in the middle of (x, y), smaller where there is not the room for it, left out where it could not be read.
 function label(g, ink, says, x, y, size, room, colour, halo) {
   g.font = `bold ${size}px ${ink.font}`;
   const wide = g.measureText(says).width;
@@ -35,40 +36,44 @@ function label(g, ink, says, x, y, size, room, colour, halo) {
   g.fillStyle = colour; g.fillText(says, x, y + size * .06);
 }
 
-// One block in a square of `side`. Moments first, so that they lie behind; the cross last.
-function tile(g, ink, id, word, refs, x, y, side) {
-  const kind = word & 3, r = side / 5, size = Math.min(13, side * .42), [first, second] = [word >> 6 & 31, word >> 11];
-  const ring = word & HIT ? ink.hit : word & BACK ? ink.line : null, wide = Math.max(1.5, side / 10);
+// One block, `side` high and `wide`. Moments first, so that they lie behind; the cross last.
+function tile(g, ink, id, word, refs, x, y, side, wide = side) {
+  const ring = word & HIT ? ink.hit : word & BACK ? ink.line : null, thick = Math.max(1.5, side / 10);
   if (ring) {
-    rounded(g, x - wide / 2, y - wide / 2, side + wide, side + wide, r + wide / 2);
-    g.strokeStyle = ring; g.lineWidth = wide; g.stroke();
+    rounded(g, x - thick / 2, y - thick / 2, wide + thick, side + thick, side / 5 + thick / 2);
+    g.strokeStyle = ring; g.lineWidth = thick; g.stroke();
   }
-  if (kind === OWN || kind === BOTH) owned(g, ink, id, word, refs, x, y, side, size, first, second);
-  else {
-    if (id === 0) hatch(g, ink, x, y, side);
-    rounded(g, x + .5, y + .5, side - 1, side - 1, r);
-    if (word & HASHED) { g.fillStyle = ink.faint; g.fill(); }
-    g.strokeStyle = id === 0 ? ink.line : ink.edge; g.lineWidth = 1;
-    if (kind === FREE && !(word & HASHED)) g.setLineDash([Math.max(1.5, side / 12), Math.max(1.5, side / 12)]);
-    g.stroke(); g.setLineDash([]);
-    if (word & HASHED) { g.fillStyle = ink.text; corner(g, x, y, side, Math.max(1.5, side / 10)); }
-    const two = id === 0 && side >= 28;
-    label(g, ink, String(id), x + side / 2, y + side * (two ? .38 : .53), size, side - 4, ink.text, id === 0 && ink.ground);
-    if (two) label(g, ink, "null", x + side / 2, y + side * .74, size * .75, side - 4, ink.text, ink.ground);
-  }
+  ((word & 3) > FREE ? owned : notOwned)(g, ink, id, word, refs, x, y, side, wide);
   if (word & LOST) cross(g, ink, x + side * .06, y + side * .06, Math.max(3, side * .23));
 }
 
-function owned(g, ink, id, word, refs, x, y, side, size, first, second) {
-  const [fill, over] = ink.table[first], shared = (word & 3) === BOTH, low = side * .34;
-  rounded(g, x, y, side, side, side / 5);
+const lettersFor = (side) => Math.min(13, side * .42);
+
+function notOwned(g, ink, id, word, refs, x, y, side, wide) {
+  const hashed = word & HASHED, two = id === 0 && side >= 28, size = lettersFor(side);
+  if (id === 0) hatch(g, ink, x, y, side);
+  rounded(g, x + .5, y + .5, wide - 1, side - 1, side / 5);
+  if (hashed) { g.fillStyle = ink.faint; g.fill(); }
+  g.strokeStyle = id === 0 ? ink.line : ink.edge; g.lineWidth = 1;
+  if (id !== 0 && !hashed) g.setLineDash([Math.max(1.5, side / 12), Math.max(1.5, side / 12)]);
+  g.stroke(); g.setLineDash([]);
+  if (hashed) { g.fillStyle = ink.text; corner(g, x, y, wide, side); }
+  label(g, ink, String(id), x + wide / 2, y + side * (two ? .38 : .53), size, wide - 4, ink.text, id === 0 && ink.ground);
+  if (two) label(g, ink, "null", x + wide / 2, y + side * .74, size * .75, wide - 4, ink.text, ink.ground);
+}
+
+function owned(g, ink, id, word, refs, x, y, side, wide) {
+  const [fill, over] = ink.table[word >> 6 & 31], shared = (word & 3) === BOTH, low = side * .34;
+  rounded(g, x, y, wide, side, side / 5);
   g.fillStyle = fill; g.fill();
   if (shared) {
-    g.save(); g.clip(); g.fillStyle = ink.table[second][0]; g.fillRect(x, y + side - low, side, low); g.restore();
-    if (side >= 24) label(g, ink, `×${refs}`, x + side / 2, y + side - low / 2, low * .92, side - 4, ink.table[second][1]);
+    const [band, onBand] = ink.table[word >> 11];
+    g.save(); g.clip(); g.fillStyle = band; g.fillRect(x, y + side - low, wide, low); g.restore();
+    if (side >= 24) label(g, ink, `×${refs}`, x + wide / 2, y + side - low / 2, low * .92, wide - 4, onBand);
   }
-  label(g, ink, String(id), x + side / 2, y + (shared ? (side - low) / 2 + side * .02 : side * .53), size, side - 4, over);
-  if (word & HASHED) { g.fillStyle = over; corner(g, x, y, side, Math.max(1.5, side / 10)); }
+  const middle = shared ? (side - low) / 2 + side * .02 : side * .53;
+  label(g, ink, String(id), x + wide / 2, y + middle, lettersFor(side), wide - 4, over);
+  if (word & HASHED) { g.fillStyle = over; corner(g, x, y, wide, side); }
 }
 
 function cross(g, ink, x, y, r) {
@@ -79,9 +84,9 @@ function cross(g, ink, x, y, r) {
 }
 
 // The ring of the selected block: the text's colour, with ground between, so that it is seen on anything.
-function chosen(g, ink, x, y, side) {
+function chosen(g, ink, x, y, side, wide = side) {
   const off = Math.max(2, side / 9);
-  rounded(g, x - off, y - off, side + 2 * off, side + 2 * off, side / 5 + off);
+  rounded(g, x - off, y - off, wide + 2 * off, side + 2 * off, side / 5 + off);
   g.strokeStyle = ink.ground; g.lineWidth = 4; g.stroke();
   g.strokeStyle = ink.text; g.lineWidth = 2; g.stroke();
 }

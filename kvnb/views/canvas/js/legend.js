@@ -12,14 +12,16 @@ function counted(frame) {
     kinds[kind === OWN ? 0 : kind === BOTH ? 1 : word & HASHED ? 2 : 3]++;
     if (word & (HIT | BACK | LOST)) MOMENTS.forEach(([, bit], i) => { if (word & bit) moments[i]++; });
   }
-  return [...kinds.map((n, i) => [n, ...KINDS[i]]), ...moments.map((n, i) => [n, MOMENTS[i][0], FREE | HASHED | MOMENTS[i][1]]).filter(([n]) => n)];
+  const seen = moments.map((n, i) => [n, MOMENTS[i][0], FREE | HASHED | MOMENTS[i][1]]).filter(([n]) => n);
+  return [...kinds.map((n, i) => [n, ...KINDS[i]]), ...seen];
 }
 
 // Writes the words below a map, once for a frame and a theme, and gives them as one sentence.
 function legend(below, model, ink, frame) {
   if (frame.legend?.ink === ink) return frame.legend.says;
   const parts = counted(frame), says = parts.map(([n, word]) => `${number(n)} ${word}`).join(", ");
-  const line = make("div", { font: `12px/20px ${ink.font}`, color: ink.text, display: "flex", flexWrap: "wrap", columnGap: "18px" });
+  const line = make("div", { font: `12px/20px ${ink.font}`, color: ink.text, paddingLeft: "7px" });
+  Object.assign(line.style, { display: "flex", flexWrap: "wrap", columnGap: "18px" });
   for (const [n, word, look] of parts) {
     const part = make("span", { whiteSpace: "nowrap" }, undefined, line);
     swatch(part, ink, look);
@@ -38,10 +40,12 @@ function swatch(part, ink, word) {
 }
 
 function names(line, model, ink) {
-  const owners = model.get("owners"), list = make("span", { display: "flex", flexWrap: "wrap", columnGap: "4px", minWidth: 0 });
+  const owners = model.get("owners");
+  const list = make("span", { display: "flex", flexWrap: "wrap", columnGap: "4px", minWidth: 0 });
   for (const [name, colour] of owners.names) {
     const [background, color] = ink.table[colour];
-    make("b", { background, color, borderRadius: "4px", padding: "0 6px", font: `bold 11px/17px ${ink.font}`, margin: "1px 0" }, name, list);
+    const chip = { background, color, borderRadius: "4px", padding: "0 6px", margin: "1px 0" };
+    make("b", { ...chip, font: `bold 11px/17px ${ink.font}` }, name, list);
   }
   if (owners.more) make("span", { opacity: .72 }, `and ${number(owners.more)} more`, list);
   if (owners.names.length) line.append(list);
@@ -54,22 +58,25 @@ function ownerOf(model, word) {
 }
 
 // In, out, all: for the mouse and for the Tab key; shown where there is something to zoom.
-function zoomButtons(host) {
-  host.style.position = "relative";
-  const bar = make("div", { position: "absolute", top: "12px", display: "none", gap: "4px", zIndex: 1 }, undefined, host);
-  const button = (text, says) => {
-    const node = make("button", {
-      width: "24px", height: "24px", padding: 0, borderRadius: "4px", font: "bold 14px/20px var(--jp-ui-font-family, sans-serif)", cursor: "pointer",
-      background: "var(--jp-layout-color0, Canvas)", color: "var(--jp-content-font-color1, CanvasText)", border: "1px solid #808080",
-    }, text, bar);
-    node.type = "button"; node.title = says; node.setAttribute("aria-label", says);
+function zoomButtons(foot) {
+  const bar = make("div", { display: "none", gap: "4px", padding: "2px 7px 0 0" }, undefined, foot);
+  const look = {
+    width: "24px", height: "24px", padding: 0, borderRadius: "4px", border: "1px solid #808080",
+    font: "bold 14px/20px var(--jp-ui-font-family, sans-serif)",
+    background: "var(--jp-layout-color0, Canvas)", color: "var(--jp-content-font-color1, CanvasText)",
+  };
+  const button = (text, says, does) => {
+    const node = make("button", look, text, bar);
+    Object.assign(node, { type: "button", title: `${says} (${does})` });
+    node.setAttribute("aria-label", says);
     return node;
   };
-  const [closer, wider, all] = [button("+", "Zoom in"), button("−", "Zoom out"), button("⤢", "All blocks")];
+  const closer = button("+", "Zoom in", "or Ctrl and the wheel; the wheel alone after a click on the map");
+  const [wider, all] = [button("−", "Zoom out", "drag to move"), button("⤢", "All blocks", "or a double click")];
   return {
-    show(can, zoomed, wide) {
-      Object.assign(bar.style, { display: can ? "flex" : "none", left: `${wide - 96}px` });
-      for (const node of [wider, all]) node.disabled = !zoomed, node.style.opacity = zoomed ? 1 : .5;
+    show(can, zoomed) {
+      bar.style.display = can ? "flex" : "none";
+      for (const node of [wider, all]) Object.assign(node, { disabled: !zoomed }).style.opacity = zoomed ? 1 : .45;
     },
     wire(picture, signal) {
       closer.addEventListener("click", () => picture.zoom(2), { signal });

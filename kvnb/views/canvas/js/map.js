@@ -13,7 +13,7 @@ function gridFor(size, wide) {
   const high = (pitch) => Math.ceil(size / columns(pitch)) * pitch;
   if (high(natural) <= TALLEST) return { columns: columns(natural), fit: natural, natural };
   let pixels = Math.floor(natural * ratio);
-  while (pixels > 1 && high(pixels / ratio) > (pixels <= 2 ? 1.25 : 1) * TALLEST) pixels--;
+  while (pixels > 1 && high(pixels / ratio) > (pixels <= 2 ? 1.4 : 1) * TALLEST) pixels--;
   return { columns: columns(pixels / ratio), fit: pixels / ratio, natural };
 }
 
@@ -28,7 +28,7 @@ function pixelsOf(frame, columns, ink) {
   Object.assign(canvas, { width: 2 * columns, height: 2 * rows });
   const g = canvas.getContext("2d"), image = g.createImageData(2 * columns, 2 * rows), out = new Uint32Array(image.data.buffer);
   g.fillStyle = ink.text; g.fillRect(0, 0, 1, 1);
-  const [r, gr, b] = g.getImageData(0, 0, 1, 1).data, mark = (255 << 24 | b << 16 | gr << 8 | r) >>> 0;
+  const [red, green, blue] = g.getImageData(0, 0, 1, 1).data, mark = (150 << 24 | blue << 16 | green << 8 | red) >>> 0;
   const colours = ink.table.map(([fill]) => rgba(fill)), empty = rgba("#808080", 34), kept = rgba("#808080", 120);
   for (let id = 0; id < frame.size; id++) {
     const word = frame.words[id], kind = word & 3, at = (id / columns | 0) * 4 * columns + 2 * (id % columns);
@@ -43,10 +43,12 @@ function pixelsOf(frame, columns, ink) {
 }
 
 function blockMap(model, host, signal) {
-  const canvas = make("canvas", { display: "block", borderRadius: "4px" }, undefined, host), buttons = zoomButtons(host);
-  const below = make("div", {}, undefined, host);
+  const canvas = make("canvas", { display: "block" }, undefined, host);
+  const foot = make("div", { display: "flex", alignItems: "flex-start", gap: "12px" }, undefined, host);
+  const below = make("div", { flex: 1, minWidth: 0 }, undefined, foot), buttons = zoomButtons(foot);
   canvas.className = "kvnb-map";
-  let frame = readBlocks(model.get("frame")), ink = null, grid = null, scale = 0, left = 0, top = 0, pixels = null, due = 0;
+  let frame = readBlocks(model.get("frame")), ink = null, grid = null, pixels = null, due = 0;
+  let scale = 0, left = 0, top = 0; // CSS pixels a block, and where the first block is
   const moments = () => frame.moments ??= [...frame.words.keys()].filter((id) => frame.words[id] & (HIT | LOST | BACK));
   const wide = () => host.clientWidth - 2 * EDGES, high = () => Math.ceil(frame.size / grid.columns) * grid.fit;
   const side = () => scale * (scale >= 20 ? 30 / 36 : scale >= DRAWN ? .86 : 1);
@@ -55,7 +57,8 @@ function blockMap(model, host, signal) {
   function layOut() {
     const before = grid;
     grid = gridFor(frame.size, wide());
-    if (!before || before.columns !== grid.columns || before.fit !== grid.fit) { scale = grid.fit; left = top = 0; pixels = null; }
+    if (before?.columns === grid.columns && before.fit === grid.fit) return;
+    scale = grid.fit; left = top = 0; pixels = null;
   }
   const content = () => [grid.columns * scale, Math.ceil(frame.size / grid.columns) * scale];
   function bound() {
@@ -64,7 +67,8 @@ function blockMap(model, host, signal) {
     top = Math.min(0, Math.max(top, Math.min(0, high() - h)));
     if (scale === grid.fit) left = top = 0;
   }
-  const draw = () => { due ||= requestAnimationFrame(() => { due = 0; if (!signal.aborted && host.clientWidth > 40) paint(); }); };
+  const shown = () => !signal.aborted && host.clientWidth > 40;
+  const draw = () => { due ||= requestAnimationFrame(() => { due = 0; if (shown()) paint(); }); };
 
   function paint() {
     const began = performance.now();
@@ -80,9 +84,11 @@ function blockMap(model, host, signal) {
     g.restore();
     canvas.style.cursor = scale > grid.fit ? "grab" : "default";
     canvas.style.touchAction = scale > grid.fit ? "none" : "pan-x pan-y";
-    buttons.show(picture.zoomable(), scale > grid.fit, w + 2 * EDGES);
-    canvas.setAttribute("aria-label", `Block map of ${frame.size.toLocaleString("en")} blocks: ${legend(below, model, ink, frame)}`);
-    Object.assign(canvas.dataset, { seq: frame.seq, drawn: (performance.now() - began).toFixed(2), pitch: scale });
+    foot.style.maxWidth = `${Math.max(420, w + 2 * EDGES)}px`;
+    buttons.show(picture.zoomable(), scale > grid.fit);
+    canvas.setAttribute("aria-label", `Block map of ${number(frame.size)} blocks: ${legend(below, model, ink, frame)}`);
+    const drawn = (performance.now() - began).toFixed(2);
+    Object.assign(canvas.dataset, { seq: frame.seq, drawn, pitch: scale, columns: grid.columns, left, top });
   }
   function paintPixels(g) {
     pixels ??= pixelsOf(frame, grid.columns, ink);
@@ -91,9 +97,9 @@ function blockMap(model, host, signal) {
   }
   function paintTiles(g, w, h) {
     const rows = [Math.floor((-top - EDGES) / scale), Math.ceil((h - top + EDGES) / scale)];
-    const columns = [Math.max(0, Math.floor((-left - EDGES) / scale)), Math.min(grid.columns, Math.ceil((w - left + EDGES) / scale))];
+    const columns = [Math.floor((-left - EDGES) / scale), Math.ceil((w - left + EDGES) / scale)];
     for (let row = Math.max(0, rows[0]); row < rows[1]; row++) {
-      for (let column = columns[0]; column < columns[1]; column++) {
+      for (let column = Math.max(0, columns[0]); column < Math.min(grid.columns, columns[1]); column++) {
         const id = row * grid.columns + column;
         if (id < frame.size) tile(g, ink, id, frame.words[id], frame.refs.get(id), ...corner(id), side());
       }
@@ -106,7 +112,8 @@ function blockMap(model, host, signal) {
     for (const id of moments()) {
       const word = frame.words[id];
       g.strokeStyle = word & HIT ? ink.hit : word & LOST ? ink.lost[0] : ink.edge;
-      ringed(g, id, (x, y, wide) => (word & LOST ? cross(g, ink, x + wide / 2, y + wide / 2, 4) : g.strokeRect(x - 1, y - 1, wide + 2, wide + 2)));
+      const around = (x, y, wide) => g.strokeRect(x - 1, y - 1, wide + 2, wide + 2);
+      ringed(g, id, word & LOST ? (x, y, wide) => cross(g, ink, x + wide / 2, y + wide / 2, 4) : around);
     }
   }
   function ringed(g, id, drawn) {
@@ -117,7 +124,8 @@ function blockMap(model, host, signal) {
   const picture = {
     draw,
     at(x, y) {
-      const [column, row] = [Math.floor((x - EDGES - left) / scale), Math.floor((y - EDGES - top) / scale)], id = row * grid.columns + column;
+      const [column, row] = [Math.floor((x - EDGES - left) / scale), Math.floor((y - EDGES - top) / scale)];
+      const id = row * grid.columns + column;
       return column >= 0 && column < grid.columns && row >= 0 && id < frame.size ? id : null;
     },
     box(id) {
@@ -129,9 +137,10 @@ function blockMap(model, host, signal) {
     guess: (id) => ownerOf(model, frame.words[id]),
     neighbour(id, key) {
       if (id === null) return 0;
-      const page = grid.columns * 10, by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -grid.columns, ArrowDown: grid.columns, PageUp: -page, PageDown: page }[key];
-      const to = key === "Home" ? 0 : key === "End" ? frame.size - 1 : id + by;
-      return to < 0 || to >= frame.size ? id : to;
+      const row = grid.columns, last = frame.size - 1;
+      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -row, ArrowDown: row, PageUp: -10 * row, PageDown: 10 * row }[key];
+      const to = key === "Home" ? 0 : key === "End" ? last : id + by;
+      return to < 0 || to > last ? id : to;
     },
     reveal(id) {
       const [x, y] = corner(id), [w, h] = [canvas.clientWidth, canvas.clientHeight], margin = scale / 2;
@@ -153,7 +162,7 @@ function blockMap(model, host, signal) {
   buttons.wire(picture, signal);
   const fresh = () => { frame = readBlocks(model.get("frame")); pixels = null; draw(); pointed.fresh(); };
   model.on("change:frame", fresh);
-  signal.addEventListener("abort", () => { model.off("change:frame", fresh); cancelAnimationFrame(due); canvas.width = canvas.height = 0; });
+  signal.addEventListener("abort", () => { model.off("change:frame", fresh); emptied(canvas, due); });
   whenLooksChange(host, signal, () => { ink = null; pixels = null; draw(); });
   draw();
 }

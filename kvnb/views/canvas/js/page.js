@@ -45,6 +45,9 @@ function sized(canvas, wide, high) {
   return g;
 }
 
+// No more frames, and the memory of the last.
+function emptied(canvas, due) { cancelAnimationFrame(due); canvas.width = canvas.height = 0; }
+
 // --- the tooltip: text only, on top of the page so that no cell cuts it off ---
 
 function tooltip(signal) {
@@ -72,15 +75,19 @@ function tooltip(signal) {
 // --- places: an output's static form, marked, over which a canvas is drawn while its widget lives ---
 
 function fillPlaces(model, signal, render) {
-  const query = `[data-kvnb-place="${CSS.escape(model.get("place"))}"]`, filled = new Map();
+  const id = model.get("place"), query = `[data-kvnb-place="${CSS.escape(id)}"]`, filled = new Map();
   const look = () => {
     for (const [place, end] of filled) if (!place.isConnected) { end(); filled.delete(place); }
     for (const place of document.querySelectorAll(query)) if (!filled.has(place)) filled.set(place, fill(place, model, render));
   };
   const watch = new MutationObserver(look);
+  const leave = () => { watch.disconnect(); for (const end of filled.values()) end(); filled.clear(); };
   watch.observe(document.body, { childList: true, subtree: true });
   look();
-  signal.addEventListener("abort", () => { watch.disconnect(); for (const end of filled.values()) end(); });
+  signal.addEventListener("abort", leave);
+  // A kernel that is restarted knows nothing of what it drew.
+  const watched = (own) => model.on("comm_live_update", () => { if (!own.comm_live) leave(); });
+  model.widget_manager.get_model(id).then(watched, () => {});
 }
 
 function fill(place, model, render) {

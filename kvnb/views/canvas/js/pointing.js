@@ -5,7 +5,9 @@
 
 function pointing(model, host, canvas, signal, picture) {
   const pool = model.get("pool"), tip = tooltip(signal), answers = new Map(), on = { signal };
-  const heard = make("div", { position: "absolute", width: "1px", height: "1px", overflow: "hidden", clipPath: "inset(50%)" }, "", host);
+  const unseen = { position: "absolute", width: "1px", height: "1px", overflow: "hidden", clipPath: "inset(50%)" };
+  const heard = make("div", unseen, "", host);
+  heard.className = "kvnb-said";
   heard.setAttribute("aria-live", "polite");
   let over = null, pinned = false, timer = 0;
   canvas.tabIndex = 0;
@@ -44,7 +46,7 @@ function pointing(model, host, canvas, signal, picture) {
   signal.addEventListener("abort", () => { model.off("msg:custom", message); clearTimeout(timer); });
   document.addEventListener(SELECT, ({ detail }) => {
     if (detail.pool !== pool) return;
-    heard.textContent = detail.block === null ? "no block selected" : lines(detail.block).join(", ");
+    heard.textContent = detail.block === null ? "no block selected" : lines(detail.block).filter(Boolean).join(", ");
     picture.draw();
   }, on);
 
@@ -80,7 +82,8 @@ function pointing(model, host, canvas, signal, picture) {
     if (!picture.zoomable?.() || !(event.ctrlKey || event.metaKey || document.activeElement === canvas)) return;
     event.preventDefault();
     hover(null);
-    picture.zoom(Math.exp(-Math.max(-60, Math.min(60, event.deltaY)) / (event.ctrlKey ? 120 : 200)), event.offsetX, event.offsetY);
+    const by = -Math.max(-60, Math.min(60, event.deltaY)) / (event.ctrlKey ? 120 : 200);
+    picture.zoom(Math.exp(by), event.offsetX, event.offsetY);
   }, { signal, passive: false });
 
   // --- keyboard ---
