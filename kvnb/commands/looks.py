@@ -5,13 +5,14 @@ Must not know: how a look is drawn.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kvnb.commands.verb import Arg, Verb, name, whole
 from kvnb.errors import CommandError, one_line
 from kvnb.lab import Lab
 from kvnb.session import Session
 from kvnb.views import html, metrics, text
+from kvnb.views.figures import NAMES
 from kvnb.views.shown import (
     Shown,
     at_shown,
@@ -26,6 +27,7 @@ from kvnb.views.shown import (
     queue_shown,
     state_shown,
     tables_shown,
+    timeline_shown,
 )
 
 if TYPE_CHECKING:
@@ -98,6 +100,12 @@ def _diff(session: Session, a: int, b: int, pool: str | None = None) -> Shown:
     return diff_shown(session.lab(pool), a, b)
 
 
+def _timeline(session: Session, which: str = "queue", pool: str | None = None, **options: Any) -> Shown:
+    if "by" in options and which != "queue":
+        raise CommandError(f"--by colours the queue's heat map: leave it out for timeline {which}")
+    return timeline_shown(session.lab(pool), which, **options)
+
+
 def _at(session: Session, step: int, pool: str | None = None) -> Shown:
     lab = session.lab(pool)
     return at_shown(lab.journal, lab.journal.state_at(step), step)
@@ -139,5 +147,14 @@ LOOKS = (
             Arg("b", "another's", whole, required=True),
         ),
         _diff, ("diff 0 3", "diff 2 3"),
+    ),
+    Verb(
+        "timeline", "looks", "the history as a figure: the order of the free queue, usage, or each block's life",
+        (
+            Arg("which", "queue, usage or blocks", name, suggest=NAMES),
+            Arg("by", "what colours a long queue's heat map", name, option=True, suggest=("cached", "age", "owner")),
+            Arg("dark", "for a dark page", option=True),
+        ),
+        _timeline, ("timeline", "timeline usage", "timeline blocks"),
     ),
 )  # fmt: skip

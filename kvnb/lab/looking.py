@@ -6,7 +6,7 @@ Must not know: the commands that change it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from kvnb.arguments import request_name
 from kvnb.core import BlockPool
@@ -19,6 +19,7 @@ from kvnb.manager import Behaviour, KVCacheManager
 from kvnb.memory import Memory
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go  # type: ignore[import-untyped]
     import torch
 
     from kvnb.tensors.prove import Proof
@@ -113,6 +114,15 @@ class LabLooks:
     def log_path(self) -> Path | None:
         """The file that steps are written to, if any."""
         return self._recorder.log_path
+
+    def figure(self, name: str = "queue", **options: Any) -> go.Figure:
+        """A plotly figure of the history: ``queue``, ``usage`` or ``blocks``; options as in ``kvnb.views.figures``.
+
+        Raises UnknownName for another name, MissingPackage without plotly.
+        """
+        from kvnb.views.figures import figure
+
+        return figure(self.journal, name, **options)
 
     def check(self) -> list[Equation]:
         """Every invariant as an equation: of the pool, of its memory, and that the journal, folded, is the live pool."""

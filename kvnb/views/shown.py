@@ -107,6 +107,13 @@ def diff_shown(lab: Lab, a: int, b: int) -> Shown:
     return Shown(diffs.diff_text(lab.journal, a, b), diffs.diff_html(lab.journal, a, b), found)
 
 
+def timeline_shown(lab: Lab, which: str, **options: Any) -> Shown:
+    """The history as a figure, an image and text; see ``kvnb.views.figures``."""
+    from kvnb.views.figures import timeline
+
+    return timeline.timeline_shown(lab.journal, which, **options)
+
+
 def contents_shown(lab: Lab) -> Shown:
     """What is in the slots of every block; of a large pool the first ones."""
     blocks = _contents(lab, range(1, min(lab.behaviour.num_blocks, slots.MANY + 1)))

@@ -7,6 +7,7 @@ import pytest
 from command_lines import refusal, run
 from helpers import SEED_PROMPTS, needs
 
+from kvnb.errors import UnknownName
 from kvnb.session import Session
 
 
@@ -135,3 +136,15 @@ def test_two_steps_can_be_compared_in_either_direction(seed: Session) -> None:
     assert says(seed, "diff 1 2")[0] == "step 1 -> step 2: usage 0.40 -> 0.60, 4 -> 6 of 10 in use, 3 -> 4 cached"
     assert "usage 0.60 -> 0.40" in says(seed, "diff 2 1")[0]
     assert refusal(seed, "diff 0 99").startswith("no step 99: there are steps 0 to")
+
+
+def test_the_history_can_be_drawn(seed: Session) -> None:
+    assert says(seed, "timeline")[:2] == [
+        "free queue (front first, * = cached), steps 0-4",
+        "  0  new 11      1 2 3 4 5 6 7 8 9 10",
+    ]
+    assert says(seed, "timeline blocks")[0] == "the life of each block, steps 0-4"
+    assert run(seed, "timeline usage").value.to_dict() == seed.lab().figure("usage").to_dict()
+    assert refusal(seed, "timeline usage --by age") == "--by colours the queue's heat map: leave it out for timeline usage"
+    with pytest.raises(UnknownName, match="no timeline quue: did you mean queue?"):
+        seed.lab().figure("quue")
