@@ -146,5 +146,5 @@ def test_the_history_can_be_drawn(seed: Session) -> None:
     assert says(seed, "timeline blocks")[0] == "the life of each block, steps 0-4"
     assert run(seed, "timeline usage").value.to_dict() == seed.lab().figure("usage").to_dict()
     assert refusal(seed, "timeline usage --by age") == "--by colours the queue's heat map: leave it out for timeline usage"
-    with pytest.raises(UnknownName, match="no timeline quue: did you mean queue?"):
+    with pytest.raises(UnknownName, match="no timeline 'quue': did you mean queue"):
         seed.lab().figure("quue")
