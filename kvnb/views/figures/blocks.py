@@ -14,13 +14,11 @@ from kvnb.core.events import Hit, Unhashed
 from kvnb.journal import Journal
 from kvnb.journal.columns import CACHED, EMPTY, ONE, SHARED, Run, runs
 from kvnb.views.figures import heat
-from kvnb.views.figures.sentences import blocks_title
+from kvnb.views.figures.sentences import blocks_title, life_words, owners_words
 from kvnb.views.figures.steps import Steps, last_steps, pool_text, safe
 from kvnb.views.figures.templates import Key, frame, ground, high, key, text
-from kvnb.views.markup import TIMES, TO
 from kvnb.views.theme import LOST, OWNED, Ground, painter
 from kvnb.views.tiles import FEW
-from kvnb.views.words import listed, short
 
 OPENED, KEPT = 120, 480
 """Bars of more steps than are opened are too short to be told apart."""
@@ -65,7 +63,7 @@ def _bars(placed: Sequence[tuple[Run, float]], width: float) -> dict[str, Any]:
     return {
         "orientation": "h", "base": [run.first - 0.46 for run, _ in placed], "y": [run.block_id + below for run, below in placed],
         "x": [run.last - run.first + 0.92 for run, _ in placed], "width": width, "showlegend": False,
-        "hovertext": [hover(run) for run, _ in placed], "hovertemplate": "%{hovertext}<extra></extra>",
+        "hovertext": [_hover(run) for run, _ in placed], "hovertemplate": "%{hovertext}<extra></extra>",
     }  # fmt: skip
 
 
@@ -78,7 +76,7 @@ def _add_held(figure: go.Figure, journal: Journal, lives: Sequence[Run], wide: f
     for placed, width, owner in ((alone, 0.78, 0), (upper, 0.5, 0), (lower, 0.2, 1)):
         paints = [paint_of(run.owners[owner]) if len(run.owners) > owner else OWNED for run, _ in placed]
         figure.add_bar(
-            **_bars(placed, width), text=[owners_text(run, wide) if owner == 0 else "" for run, _ in placed],
+            **_bars(placed, width), text=[_name(run, wide) if owner == 0 else "" for run, _ in placed],
             textposition="inside", insidetextanchor="middle", textangle=0, constraintext="none",
             insidetextfont={"color": [paint.ink for paint in paints], "size": 11 if width > 0.5 else 10},
             marker={"color": [paint.fill for paint in paints], "cornerradius": 4 if width > 0.5 else 2, "line": {"width": 0}},
@@ -105,15 +103,12 @@ def _add_moments(figure: go.Figure, of: Ground, journal: Journal, steps: Steps) 
     return marks
 
 
-def owners_text(run: Run, wide: float) -> str:
+def _name(run: Run, wide: float) -> str:
     """Who holds it, for inside a bar; nothing where it does not fit."""
-    more = f" {TIMES}{len(run.owners)}" if len(run.owners) > 1 else ""
-    says = "".join(short(name, 10) for name in run.owners[:1]) + more
+    says = owners_words(run)
     return safe(says) if len(says) * _LETTER <= (run.last - run.first + 1) * wide else ""
 
 
-def hover(run: Run) -> str:
-    """``block 1: r0 and r1, steps 2-3``, as plotly's markup."""
-    who = listed(run.owners) if run.owners else {EMPTY: "free and empty", CACHED: "free and cached"}.get(run.kind, "in use")
-    when = f"after step {run.first:,}" if run.first == run.last else f"after steps {run.first:,}{TO}{run.last:,}"
-    return f"block {run.block_id}: {safe(who)}<br>{when}"
+def _hover(run: Run) -> str:
+    who, when = life_words(run)
+    return f"block {run.block_id}: {safe(who)}<br>after step{'s' * (run.first < run.last)} {when}"

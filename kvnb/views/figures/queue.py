@@ -15,7 +15,7 @@ from kvnb.journal import Journal
 from kvnb.journal.columns import QueueRow, queue_rows
 from kvnb.views.figures import heat
 from kvnb.views.figures.sentences import queue_title
-from kvnb.views.figures.steps import last_steps, pool_text
+from kvnb.views.figures.steps import disc_size, last_steps, letter_size, pool_text
 from kvnb.views.figures.templates import frame, ground, high, key, text
 from kvnb.views.theme import Ground
 from kvnb.views.tiles import FEW
@@ -56,7 +56,7 @@ def _lines_figure(journal: Journal, of: Ground, until: int | None) -> go.Figure:
     figure.update_yaxes(range=[places + 0.7, 0.3], showgrid=True, tickvals=list(range(1, places + 1)), ticktext=ends[:places])
     _add_lines(figure, of, rows, numbered)
     for kept in (False, True):
-        figure.add_scatter(**_points(rows, kept), **_dots(of, kept, pitch - 4 if numbered else 5, numbered))
+        figure.add_scatter(**_points(rows, kept), **_dots(of, kept, disc_size(pitch) if numbered else 5, numbered))
     if numbered:
         _add_notes(figure, of, rows)
     key(figure, of, [(_HASHED[kept], _marker(of, kept)) for kept in (True, False)])
@@ -64,14 +64,14 @@ def _lines_figure(journal: Journal, of: Ground, until: int | None) -> go.Figure:
 
 
 def _marker(of: Ground, kept: bool) -> dict[str, Any]:
-    return {"symbol": "circle", "color": of.ink if kept else of.paper, "line": {"color": of.ink, "width": 1.2}}
+    return {"symbol": "circle", "color": of.ink if kept else of.paper, "line": {"color": of.line, "width": 1.4}}
 
 
 def _add_notes(figure: go.Figure, of: Ground, rows: Sequence[QueueRow]) -> None:
     """A queue without a block is said."""
     for row in rows:
         if not row.ids:
-            figure.add_annotation(x=row.number, y=1, text=text("empty", of, True), showarrow=False, font={"size": 11})
+            figure.add_annotation(x=row.number, y=1.5, text=text("empty", of, True), showarrow=False, font={"size": 11})
 
 
 def _points(rows: Sequence[QueueRow], kept: bool) -> dict[str, Any]:
@@ -85,11 +85,11 @@ def _points(rows: Sequence[QueueRow], kept: bool) -> dict[str, Any]:
     return {"x": x, "y": y, "customdata": ids, "hovertemplate": f"{_HOVER}{_HASHED[kept]}<extra></extra>"}
 
 
-def _dots(of: Ground, kept: bool, size: int, numbered: bool) -> dict[str, Any]:
+def _dots(of: Ground, kept: bool, size: float, numbered: bool) -> dict[str, Any]:
     return {
         "name": _HASHED[kept], "showlegend": False, "marker": {**_marker(of, kept), "size": size, "opacity": 1},
         "mode": "markers+text" if numbered else "markers", "texttemplate": "%{customdata}" if numbered else None,
-        "textfont": {"color": of.paper if kept else of.ink, "size": max(8, min(11, size - 6))},
+        "textfont": {"color": of.paper if kept else of.ink, "size": letter_size(size)},
     }  # fmt: skip
 
 
@@ -101,12 +101,7 @@ def _add_lines(figure: go.Figure, of: Ground, rows: Sequence[QueueRow], numbered
         for values, column in zip(drawn[kept], (0, 1), strict=True):
             values += [*(point[column] for point in path), None]
     for kept, (x, y) in drawn.items():
-        strong = kept and numbered
-        line = {
-            "color": of.ink if strong else of.line,
-            "width": 1.5 if strong else 1,
-            "shape": "spline" if numbered else "linear",
-        }
+        line = {"color": of.line, "width": 2.4 if kept and numbered else 1, "shape": "spline" if numbered else "linear"}
         figure.add_scatter(x=x, y=y, mode="lines", line=line, name=_HASHED[kept], hoverinfo="skip", showlegend=False)
 
 

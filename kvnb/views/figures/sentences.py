@@ -6,18 +6,22 @@ Must not know: how it is drawn.
 from __future__ import annotations
 
 from kvnb.journal import Journal
-from kvnb.journal.columns import Levels
+from kvnb.journal.columns import CACHED, EMPTY, Levels, Run
 from kvnb.manager import Behaviour
-from kvnb.views.words import count
+from kvnb.views.markup import TIMES, TO
+from kvnb.views.words import count, listed, short
+
+KINDS = ("used by one", "shared", "free and cached", "free and empty")
+"""In the order in which they are stacked."""
 
 
 def queue_title(behaviour: Behaviour) -> str:
     """Where blocks leave the free queue, and where freed ones go."""
     if not behaviour.prefix_caching:
-        return "Blocks leave the free queue at its front, and go back to its front"
+        return "The front is reused next; whatever is freed goes to the front"
     if behaviour.free_to == "back":
-        return "Blocks leave the free queue at its front; whatever is freed goes to its back"
-    return "The front of the free queue is reused next; a freed block with a hash goes to the back"
+        return "The front is reused next; whatever is freed goes to the back"
+    return "The front is reused next; a freed block with a hash goes to the back"
 
 
 def usage_title(journal: Journal, rows: Levels, number: int) -> str:
@@ -34,4 +38,17 @@ def blocks_title(behaviour: Behaviour) -> str:
     """What becomes of a block that is freed."""
     if not behaviour.prefix_caching:
         return "A freed block is empty: with prefix caching off nothing in it can be hit"
-    return "A freed block keeps its contents and its hash until someone else needs the space"
+    return "A freed block keeps its contents until someone else needs the space"
+
+
+def owners_words(run: Run) -> str:
+    """``r0``, or ``r0 x2`` where it is not the only one; for inside a bar."""
+    return "".join(short(name, 10) for name in run.owners[:1]) + (f" {TIMES}{len(run.owners)}" if len(run.owners) > 1 else "")
+
+
+def life_words(run: Run) -> tuple[str, str]:
+    """Who holds a block, or how it is free; and after which steps."""
+    who = (
+        listed(run.owners, most=4) if run.owners else {EMPTY: "free and empty", CACHED: "free and cached"}.get(run.kind, "in use")
+    )
+    return who, f"{run.first:,}" if run.first == run.last else f"{run.first:,}{TO}{run.last:,}"

@@ -45,7 +45,9 @@ def last_steps(journal: Journal, until: int | None, kept: int = KEPT, opened: in
     last = len(journal) if until is None else until
     if not 0 <= last <= len(journal):
         raise UnknownName(f"no step {last}: there are steps 0 to {len(journal)}")
-    return Steps(max(0, last + 1 - kept), max(0, last + 1 - min(opened, kept)), last)
+    first = max(0, last + 1 - kept)
+    few = last + 1 - first <= 1.5 * opened
+    return Steps(first, first if few else last + 1 - opened, last)
 
 
 def command(journal: Journal, number: int, limit: int = 18) -> str:
@@ -69,14 +71,26 @@ def safe(text: str) -> str:
     return escape(text, quote=False).replace("$", "&#36;")
 
 
-def span_text(steps: Steps) -> str:
-    """``steps 0-6``, with the dash that figures have."""
-    if steps.last == 0:
+def span_text(journal: Journal, steps: Steps) -> str:
+    """``steps 0-6``, with the dash that figures have; of a part how many there are in all."""
+    if not len(journal):
         return "the new pool"
-    return f"steps {steps.first:,}{TO}{steps.last:,}"
+    whole = "" if steps.number > len(journal) else f" of {len(journal):,}"
+    return f"steps {steps.first:,}{TO}{steps.last:,}{whole}"
 
 
 def pool_text(journal: Journal, steps: Steps, *more: str) -> str:
     """The quiet line under a title: which pool, which steps, and what to know besides; plain text."""
-    size = f"{short(journal.name, 40)}: {journal.behaviour.num_blocks:,} blocks of {count(journal.behaviour.block_size, 'token')}"
-    return " · ".join([size, span_text(steps), *filter(None, more)])
+    behaviour = journal.behaviour
+    size = f"{short(journal.name, 40)}: {count(behaviour.num_blocks, 'block')} of {count(behaviour.block_size, 'token')}"
+    return " · ".join([size, span_text(journal, steps), *filter(None, more)])
+
+
+def disc_size(pitch: float) -> float:
+    """How wide a numbered disc is where rows are so far apart."""
+    return pitch - 4 if pitch >= 20 else pitch - 1
+
+
+def letter_size(disc: float) -> float:
+    """The type in which two digits fit in a disc."""
+    return max(7, min(11, disc - 5))

@@ -14,7 +14,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from kvnb.journal import Journal
 from kvnb.views.figures.steps import KEPT, Steps, command, safe
-from kvnb.views.theme import DARK, LIGHT, REQUESTS, Ground
+from kvnb.views.theme import DARK, FAINT, LIGHT, REQUESTS, Ground
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 CLEAR = "rgba(0,0,0,0)"
@@ -26,9 +26,13 @@ Key = list[tuple[str, dict[str, Any]]]
 """Words, and the marker that stands for them."""
 
 
+_THROUGH = {"line": "#8C929A", "faint": FAINT, "kept": "rgba(128,128,128,.42)", "empty": "rgba(128,128,128,.1)"}
+"""What lies on the page itself is seen on a light one and on a dark one, whichever the figure was made for."""
+
+
 def ground(dark: bool) -> Ground:
     """The colours of a figure."""
-    return DARK if dark else LIGHT
+    return (DARK if dark else LIGHT)._replace(**_THROUGH)
 
 
 def template(of: Ground) -> go.layout.Template:
@@ -40,7 +44,7 @@ def template(of: Ground) -> go.layout.Template:
     layout = {
         "paper_bgcolor": CLEAR, "plot_bgcolor": CLEAR, "font": {"family": FONT, "size": 12, "color": of.ink},
         "title": {
-            "font": {"size": 15, "color": of.ink, "weight": 600},
+            "font": {"size": 14, "color": of.ink, "weight": 600},
             "x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": 18},
         },
         "colorway": [paint.fill for paint in REQUESTS], "xaxis": axis, "yaxis": axis, "yaxis2": axis,

@@ -12,7 +12,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from kvnb.journal import Journal
 from kvnb.journal.columns import Levels, levels
-from kvnb.views.figures.sentences import usage_title
+from kvnb.views.figures.sentences import KINDS, usage_title
 from kvnb.views.figures.steps import KEPT, last_steps, pool_text
 from kvnb.views.figures.templates import frame, ground, text
 from kvnb.views.theme import LOST, Ground
@@ -53,13 +53,8 @@ def sampled(last: int) -> tuple[list[int], int]:
     return [*range(0, rest, every), *range(rest, last + 1)], every
 
 
-def columns_of(rows: Levels) -> list[tuple[str, Sequence[int]]]:
-    """The four kinds, in the order in which they are stacked."""
-    return [("used by one", rows.one), ("shared", rows.shared), ("free and cached", rows.cached), ("free and empty", rows.empty)]
-
-
 def _add_part(figure: go.Figure, of: Ground, rows: Levels, numbers: Sequence[int], place: int) -> None:
-    words, column = columns_of(rows)[place]
+    words, column = KINDS[place], (rows.one, rows.shared, rows.cached, rows.empty)[place]
     fill = (of.used, of.used, of.kept, of.empty)[place]
     edge = of.line if place > 1 else fill
     pattern = _pattern(of, fill, place)
@@ -78,14 +73,14 @@ def _pattern(of: Ground, fill: str, place: int) -> dict[str, Any]:
     """Stripes for shared, dots for free and cached: both are told in grey too."""
     if place not in (1, 2):
         return {}
-    shape, colour, solidity = ("/", of.stripe, 0.35) if place == 1 else (".", of.line, 0.15)
+    shape, colour, solidity = ("/", of.stripe, 0.35) if place == 1 else (".", "rgba(128,128,128,.6)", 0.15)
     return {"shape": shape, "fgcolor": colour, "bgcolor": fill, "size": 7, "solidity": solidity}
 
 
 def _add_ratio(figure: go.Figure, of: Ground, rows: Levels, numbers: Sequence[int]) -> None:
     ratios = [rows.hit_ratio(number) for number in numbers]
     values = [None if ratio is None else round(ratio, 4) for ratio in ratios]
-    halo = {"color": of.paper, "width": 5}
+    halo = {"color": of.paper, "width": 4.5}
     figure.add_scatter(x=numbers, y=values, yaxis="y2", mode="lines", line=halo, hoverinfo="skip", showlegend=False)
     figure.add_scatter(
         x=numbers, y=values, yaxis="y2", mode="lines+markers" if len(numbers) <= BARS else "lines",
