@@ -60,7 +60,8 @@ def command(journal: Journal, number: int, limit: int = 18) -> str:
 def words_of(step: Step, limit: int) -> str:
     """``release r0``, of several ``release r0 +2``."""
     verb, args = step.command
-    what = [*args.get("names", ()), *map(str, args.get("ids", ()))] or [args["name"]] * ("name" in args)
+    what = [*args.get("names", ()), *map(str, args.get("ids", ()))]
+    what += [args["name"]] if "name" in args else []
     more = f" +{len(what) - 1}" if len(what) > 1 else ""
     room = max(4, limit - len(verb) - len(more) - 1)
     return " ".join([verb, *(short(name, room) for name in what[:1])]) + more
