@@ -81,9 +81,8 @@ def words_of(state: State, marks: Marks, colours: Colours) -> array[int]:
     for block_id, names in state.owners.items():
         if len(names) == 1:
             words[block_id] |= bits[names[0]]
-    for block_id, refs in enumerate(state.ref_cnt):
-        if refs > 1:
-            words[block_id] = words[block_id] & HASHED | bits.both(state.owners.get(block_id, ()))
+    for block_id in [i for i, refs in enumerate(state.ref_cnt) if refs > 1]:
+        words[block_id] = words[block_id] & HASHED | bits.both(state.owners.get(block_id, ()))
     for block_id in frozenset().union(*marks):
         words[block_id] |= _marked(marks, block_id)
     words[0] = NULL

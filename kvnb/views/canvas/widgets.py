@@ -9,6 +9,7 @@ comes by ``on_msg``, which is what always gets through, perhaps on another threa
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from threading import RLock
@@ -39,6 +40,12 @@ def module() -> str:
     return "\n".join((folder / part).read_text("utf-8") for part in _PARTS)
 
 
+def loader() -> str:
+    """The module that each widget is given, which imports the one above once a page."""
+    version = sha256(module().encode()).hexdigest()[:16]
+    return Path(__file__).with_name("js").joinpath("loader.js").read_text("utf-8").replace("VERSION", version)
+
+
 def pool_id(journal: Journal) -> str:
     """What pictures of one pool have in common on a page: no other journal of any kernel has it."""
     with _lock:
@@ -52,7 +59,8 @@ class Canvas(anywidget.AnyWidget):
         The mark that an output left for this widget, which is then its model's id too; empty: it has views as any widget.
     """
 
-    _esm = module()
+    _esm = loader()
+    code = traitlets.Unicode(module()).tag(sync=True)
     view = traitlets.Unicode().tag(sync=True)
     pool = traitlets.Unicode().tag(sync=True)
     place = traitlets.Unicode().tag(sync=True)

@@ -38,5 +38,5 @@ function told(id, word, refs) {
     : kind === FREE ? (hashed ? "free and cached" : "free and empty")
     : kind === OWN ? "used by one, ref_cnt 1" : `shared, ref_cnt ${refs.toLocaleString("en")}`;
   const moments = [[HIT, "just hit"], [LOST, "just lost its hash"], [BACK, "just came back to the queue"]];
-  return [`block ${id.toLocaleString("en")}: ${what}`, moments.filter(([bit]) => word & bit).map(([, says]) => says).join(", ")];
+  return [`block ${id}: ${what}`, moments.filter(([bit]) => word & bit).map(([, says]) => says).join(", ")];
 }

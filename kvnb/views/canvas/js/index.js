@@ -1,4 +1,5 @@
-// What anywidget is given. Must not know: either picture.
+// The two functions that anywidget calls, for a widget and for each view of it.
+// Must not know: either picture.
 
 const kinds = { map: blockMap, queue: queueStrip };
 
@@ -10,7 +11,13 @@ function render({ model, el, signal }) {
 
 // A widget of an output has no view: it looks for the place that the output left for it.
 function initialize({ model, signal }) {
+  signal.addEventListener("abort", () => forget(model));
   if (model.get("place")) fillPlaces(model, signal, render);
 }
 
-export default { initialize, render };
+// A page keeps the models of closed widgets, so they give up what they hold: twice, for they keep the value before too.
+function forget(model) {
+  for (const size of [0, 1]) { model.set("frame", new DataView(new ArrayBuffer(size))); model.set("code", " ".repeat(size)); }
+}
+
+export { initialize, render };

@@ -84,7 +84,7 @@ function blockMap(model, host, signal) {
     g.restore();
     canvas.style.cursor = scale > grid.fit ? "grab" : "default";
     canvas.style.touchAction = scale > grid.fit ? "none" : "pan-x pan-y";
-    foot.style.maxWidth = `${Math.max(420, w + 2 * EDGES)}px`;
+    foot.style.maxWidth = picture.zoomable() ? `${w + 2 * EDGES}px` : "";
     buttons.show(picture.zoomable(), scale > grid.fit);
     canvas.setAttribute("aria-label", `Block map of ${number(frame.size)} blocks: ${legend(below, model, ink, frame)}`);
     const drawn = (performance.now() - began).toFixed(2);
@@ -160,7 +160,11 @@ function blockMap(model, host, signal) {
   };
   const pointed = pointing(model, host, canvas, signal, picture);
   buttons.wire(picture, signal);
-  const fresh = () => { frame = readBlocks(model.get("frame")); pixels = null; draw(); pointed.fresh(); };
+  const fresh = () => {
+    if (model.get("frame").byteLength < 16) return;
+    frame = readBlocks(model.get("frame"));
+    pixels = null; draw(); pointed.fresh();
+  };
   model.on("change:frame", fresh);
   signal.addEventListener("abort", () => { model.off("change:frame", fresh); emptied(canvas, due); });
   whenLooksChange(host, signal, () => { ink = null; pixels = null; draw(); });

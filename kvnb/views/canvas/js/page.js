@@ -77,10 +77,14 @@ function tooltip(signal) {
 function fillPlaces(model, signal, render) {
   const id = model.get("place"), query = `[data-kvnb-place="${CSS.escape(id)}"]`, filled = new Map();
   const look = () => {
-    for (const [place, end] of filled) if (!place.isConnected) { end(); filled.delete(place); }
     for (const place of document.querySelectorAll(query)) if (!filled.has(place)) filled.set(place, fill(place, model, render));
   };
-  const watch = new MutationObserver(look);
+  // Every letter typed into a cell comes by here, so only what is new is searched.
+  const has = (node) => node.nodeType === 1 && (node.matches(query) || node.querySelector(query));
+  const watch = new MutationObserver((records) => {
+    for (const [place, end] of filled) if (!place.isConnected) { end(); filled.delete(place); }
+    if (records.some(({ addedNodes }) => [...addedNodes].some(has))) look();
+  });
   const leave = () => { watch.disconnect(); for (const end of filled.values()) end(); filled.clear(); };
   watch.observe(document.body, { childList: true, subtree: true });
   look();

@@ -11,6 +11,7 @@ function pointing(model, host, canvas, signal, picture) {
   heard.setAttribute("aria-live", "polite");
   let over = null, pinned = false, timer = 0;
   canvas.tabIndex = 0;
+  canvas.style.outlineColor = "var(--jp-brand-color1, currentcolor)";
   canvas.setAttribute("role", "img");
   host.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys
 

@@ -1,14 +1,14 @@
 // The free queue, front to back: its two ends as tiles, and what a change did to them, moving for a moment.
 // Must not know: blocks that are neither at an end of the queue nor just left it.
 
-const MOVES = 380, SIDE = 30, GAP = 6;
+const MOVES = 380, SIDE = 30, GAP = 6, HEAD = 12; // HEAD: the room above and below, for what comes and leaves
 
 // Where everything stands: words and tiles in lines, as wide as the canvas; tiles as wide as the longest number.
 function flow(queue, wide) {
   const width = Math.max(SIDE, 8 * String(queue.size - 1).length + 6);
-  const between = queue.length - queue.front.length - queue.back.length;
-  const more = `… ${number(between)} more …`, items = [], at = new Map();
-  let x = EDGES, y = EDGES;
+  const middle = queue.length - queue.front.length - queue.back.length;
+  const more = `… ${number(middle)} more …`, items = [], at = new Map();
+  let x = EDGES, y = HEAD;
   const put = (room) => {
     if (x > EDGES && x + room > wide) { x = EDGES; y += SIDE + GAP; }
     const here = [x, y];
@@ -21,27 +21,29 @@ function flow(queue, wide) {
   else {
     words(78, "FRONT", "reused next");
     tiles(queue.front);
-    if (between) words(6 * more.length + 12, more);
+    if (middle) words(7.2 * more.length + 8, more);
     tiles(queue.back);
     x += 4;
     words(72, "BACK", "reused last");
   }
-  return { items, at, width, high: y + SIDE + EDGES, more: items.find(([, [says]]) => says[0] === "…")?.[0] };
+  return { items, at, width, high: y + SIDE + HEAD, more: items.find(([, [says]]) => says[0] === "…")?.[0] };
 }
+
+const between = (from, to, part) => [0, 1].map((i) => from[i] + (to[i] - from[i]) * part);
 
 // A track for each tile that was or is shown: [id, from, to, alpha from, alpha to].
 function tracks(before, now, queue) {
   const list = [], gone = new Set(queue.gone), next = queue.front[0];
   for (const [id, to] of now.at) {
     const from = before.at.get(id), back = queue.word.get(id) & BACK;
-    const start = from ?? (back || !before.more ? [to[0], to[1] + SIDE * .9] : before.more);
+    const start = from ?? (back || !before.more ? [to[0], to[1] + HEAD] : before.more);
     list.push([id, start, to, from ? 1 : 0, 1]);
   }
   // Those that were taken in a row from the front leave to the left, others are plucked: they rise.
   let front = true;
   for (const [id, from] of before.at) {
     front &&= gone.has(id);
-    if (gone.has(id)) list.push([id, from, front ? [from[0] - SIDE, from[1]] : [from[0], from[1] - SIDE * .8], 1, 0]);
+    if (gone.has(id)) list.push([id, from, front ? [from[0] - SIDE, from[1]] : [from[0], from[1] - HEAD], 1, 0]);
     else if (!now.at.has(id)) list.push([id, from, now.more ?? from, 1, 0]);
   }
   return list;
@@ -74,8 +76,9 @@ function queueStrip(model, host, signal) {
     now = flow(queue, host.clientWidth);
     const done = moving ? Math.min(1, (performance.now() - moving.since) / MOVES) : 1;
     const high = done < 1 ? Math.max(now.high, moving.before.high) : now.high, g = sized(canvas, host.clientWidth, high);
-    for (const [at, words] of now.items) wordsAt(g, at, words);
-    if (done < 1) for (const track of moving.list ??= tracks(moving.before, now, queue)) moved(g, track, 1 - (1 - done) ** 3);
+    const part = 1 - (1 - done) ** 3;
+    for (const [at, words] of now.items) wordsAt(g, between(done < 1 && wordsBefore(words[0]) || at, at, part), words);
+    if (done < 1) for (const track of moving.list ??= tracks(moving.before, now, queue)) moved(g, track, part);
     else for (const [id, at] of now.at) tile(g, ink, id, word(id), queue.ref.get(id), ...at, SIDE, now.width);
     const id = selection(model.get("pool"));
     if (done === 1 && now.at.has(id)) chosen(g, ink, ...now.at.get(id), SIDE, now.width);
@@ -85,11 +88,15 @@ function queueStrip(model, host, signal) {
     if (done < 1) draw(); else moving = null;
   }
   const word = (id) => queue.word.get(id) ?? moving?.words.get(id) ?? FREE;
+  const wordsBefore = (says) => moving.before.items.find(([, [first]]) => first === says)?.[0];
+  // What comes or leaves does so small and pale.
   function moved(g, [id, from, to, solid, then], part) {
-    g.globalAlpha = solid + (then - solid) * part;
-    const [x, y] = [0, 1].map((i) => from[i] + (to[i] - from[i]) * part);
-    tile(g, ink, id, word(id), queue.ref.get(id), x, y, SIDE, now.width);
-    g.globalAlpha = 1;
+    const [x, y] = between(from, to, part), here = solid + (then - solid) * part, size = .6 + .4 * here;
+    g.save();
+    g.globalAlpha = here;
+    g.translate(x + now.width / 2, y + SIDE / 2); g.scale(size, size);
+    tile(g, ink, id, word(id), queue.ref.get(id), -now.width / 2, -SIDE / 2, SIDE, now.width);
+    g.restore();
   }
   function wordsAt(g, [x, y], [first, second]) {
     Object.assign(g, { fillStyle: ink.text, textAlign: "left", textBaseline: "middle" });
@@ -101,9 +108,9 @@ function queueStrip(model, host, signal) {
     g.globalAlpha = 1;
   }
   function summary() {
-    const between = queue.length - queue.front.length - queue.back.length;
+    const middle = queue.length - queue.front.length - queue.back.length;
     const star = (id) => `${id}${word(id) & HASHED ? " cached" : ""}`;
-    const list = [...queue.front.map(star), ...(between ? [`${number(between)} more`] : []), ...queue.back.map(star)].join(", ");
+    const list = [...queue.front.map(star), ...(middle ? [`${number(middle)} more`] : []), ...queue.back.map(star)].join(", ");
     if (!queue.length) return "Free queue: empty, every block is in use";
     return `Free queue of ${number(queue.length)} blocks, front first: ${list}`;
   }
@@ -116,7 +123,7 @@ function queueStrip(model, host, signal) {
     },
     box: (id) => (now?.at.has(id) ? [...now.at.get(id), SIDE] : null),
     told(id) {
-      return now?.at.has(id) ? told(id, word(id), queue.ref.get(id)) : [`block ${number(id)}: not shown in the queue`];
+      return now?.at.has(id) ? told(id, word(id), queue.ref.get(id)) : [`block ${id}: not shown in the queue`];
     },
     guess: () => [],
     neighbour(id, key) {
@@ -126,6 +133,7 @@ function queueStrip(model, host, signal) {
     },
   });
   const fresh = () => {
+    if (model.get("frame").byteLength < 20) return;
     const before = now && flow(queue, host.clientWidth), words = queue.word;
     queue = readQueue(model.get("frame"));
     if (before) below.textContent = changeTold(before, queue);
