@@ -17,7 +17,7 @@ from kvnb.views.canvas.frames import BOTH, FREE, NULL, Seen, seen
 from kvnb.views.theme import BLACK, EDGE, HIT, LOST, Paint
 
 GROUND, EMPTY, KEPT = "#FFFFFF", "#F0F1F3", "#B9BCC2"
-WIDE, HIGH, HIGHEST, LARGEST = 780, 480, 600, 10
+WIDE, HIGH, HIGHEST, LARGEST = 780, 480, 600, 20
 """In pixels: a picture; one that would else have to make do with a pixel a block; the largest block."""
 
 

@@ -37,9 +37,11 @@ def blocks_text(journal: Journal, state: State, step: int) -> str:
 def blocks_html(journal: Journal, state: State, step: int) -> str:
     """Every block in the order of its id: as tiles, or of many as an image."""
     marks = marks_at(journal, step)
-    shown = _image(journal, state, marks) if state.num_blocks > MAPPED else _tiles(journal, state, marks)
+    many = state.num_blocks > MAPPED
+    shown, moments = (_image, _counts) if many else (_tiles, _moments)
     words = row("", "", bars.words(state))
-    return card(row("blocks", f"{state.num_blocks:,} in all", shown), words, foot(_at(step), *_moments(marks)))
+    blocks = row("blocks", f"{state.num_blocks:,} in all", shown(journal, state, marks))
+    return card(blocks, words, foot(_at(step), *moments(marks)))
 
 
 def _tiles(journal: Journal, state: State, marks: Marks) -> str:
@@ -69,3 +71,9 @@ def _at(step: int) -> str:
 def _moments(marks: Marks) -> list[str]:
     ringed = "ringed: just hit" if marks.hit else "ringed: just came back" if marks.back else ""
     return [ringed, "✕ = just lost its hash" if marks.lost else ""]
+
+
+def _counts(marks: Marks) -> list[str]:
+    """The same where blocks are too small for a ring."""
+    said = ((marks.hit, "just hit"), (marks.lost, "just lost its hash"), (marks.back, "just came back"))
+    return [f"{len(ids):,} {what}" for ids, what in said if ids]

@@ -67,7 +67,7 @@ def test_a_png_tells_the_kinds_apart_by_shape_too() -> None:
     rows = pixels(blocks_png([0, *kinds], TABLE))
     shapes = []
     for place in range(7):
-        block = [row[10 * place : 10 * place + 9] for row in rows[:9]]
+        block = [row[20 * place : 20 * place + 19] for row in rows[:19]]
         seen = sorted({colour for row in block for colour in row})
         shapes.append(tuple(seen.index(colour) for row in block for colour in row))
     flat = [shape for shape in shapes if set(shape) == {0}]
@@ -94,6 +94,10 @@ def test_small_pools_show_tiles_and_large_ones_an_image_that_says_what_it_shows(
     assert image[1] == "Block map, 5,000 blocks: 2 used by one, 0 shared, 0 free and cached, 4,997 free and empty"
     assert b64decode(image[2]).startswith(b"\x89PNG")
     assert "4,997 free and empty" in re.sub(r"<[^>]*>", "", shown.html)
+    large.admit("again", "ABCDEFGHI")
+    html = blocks_shown(large.journal, large.state, 2).html
+    assert "2 just hit" in html
+    assert "ringed" not in html, "there is no room for a ring"
 
 
 def test_what_is_shown_of_a_past_step_is_that_step() -> None:
