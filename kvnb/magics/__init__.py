@@ -11,6 +11,7 @@ from kvnb.magics.cells import CellRecorder
 from kvnb.magics.completion import make_matcher
 from kvnb.magics.kvpool import KVPool
 from kvnb.magics.statements import BareMagic
+from kvnb.views.canvas import close_all
 
 _KEY = "_kvnb_extension"
 
@@ -36,6 +37,7 @@ class Extension:
     def remove(self) -> None:
         """Take everything away and close the pools' logs."""
         self.magics.session.close_all()
+        close_all()  # canvases go back to their still forms
         self.recorder.unregister()
         self.ip.ast_transformers.remove(self.bare)
         if self.ip.Completer is not None:
