@@ -47,8 +47,9 @@ class State:
         The free queue, front first.
     ref_cnt, keys
         By block id: number of owners; hash key (16 hex digits) or None.
-    num_cached
-        How many blocks carry a key.
+    num_cached, num_free_cached, num_shared
+        How many blocks carry a key; how many of these lie in the free queue, cache that is kept until the space is needed;
+        how many blocks have two owners or more. Counted as they change: a picture of a large pool asks for them at each step.
     copies
         Key to the ids that carry it, in the order of entry.
     owners
@@ -60,7 +61,7 @@ class State:
         self.queue = QueueRing(num_blocks)
         self.ref_cnt = [0] * num_blocks
         self.keys: list[str | None] = [None] * num_blocks
-        self.num_cached = 0
+        self.num_cached = self.num_free_cached = self.num_shared = 0
         self.copies: dict[str, dict[int, None]] = {}
         self.owners: dict[int, list[str]] = {}
         self.requests: dict[str, RequestState] = {}
@@ -71,11 +72,6 @@ class State:
         """1 - free / (N - 1), 0 when N is 1."""
         usable = self.num_blocks - 1
         return 1.0 - len(self.queue) / usable if usable else 0.0
-
-    @property
-    def num_free_cached(self) -> int:
-        """How many blocks of the free queue still carry a hash: cache that is kept until the space is needed."""
-        return sum(self.ref_cnt[block_id] == 0 for ids in self.copies.values() for block_id in ids)
 
     def apply(self, event: Event) -> None:
         """Add one event. Raises KeyError for ``restored``, which the journal resolves itself."""
@@ -100,15 +96,20 @@ class State:
         for block_id in event.ids:
             self.queue.discard(block_id)
             self.ref_cnt[block_id] = 1
+            self.num_free_cached -= self.keys[block_id] is not None
 
     def _hit(self, event: Hit) -> None:
         for block_id in event.ids:
             self.queue.discard(block_id)
             self.ref_cnt[block_id] += 1
+            self.num_free_cached -= self.ref_cnt[block_id] == 1 and self.keys[block_id] is not None
+            self.num_shared += self.ref_cnt[block_id] == 2
 
     def _dropped(self, event: Dropped) -> None:
         for block_id in event.ids:
             self.ref_cnt[block_id] -= 1
+            self.num_free_cached += self.ref_cnt[block_id] == 0 and self.keys[block_id] is not None
+            self.num_shared -= self.ref_cnt[block_id] == 1
 
     def _front(self, event: Front) -> None:
         self.queue.prepend(event.ids)
@@ -127,6 +128,7 @@ class State:
             key = self.keys[block_id]
             assert key is not None, f"block {block_id} has no hash to lose"
             self.keys[block_id] = None
+            self.num_free_cached -= self.ref_cnt[block_id] == 0
             self.copies[key].pop(block_id)
             if not self.copies[key]:
                 del self.copies[key]
@@ -137,7 +139,7 @@ class State:
     def _cleared(self, event: Cleared) -> None:
         self.keys = [None] * self.num_blocks
         self.copies = {}
-        self.num_cached = 0
+        self.num_cached = self.num_free_cached = 0
 
     def _request(self, event: RequestIs) -> None:
         request = self.requests.setdefault(event.name, RequestState(event.state))

@@ -29,7 +29,7 @@ _LINES = "box-sizing:border-box;border-radius:4px;border"
 def parts(state: State) -> list[Part]:
     """The blocks but the null block, each in one part."""
     free, kept = len(state.queue), state.num_free_cached
-    shared = sum(len(owners) > 1 for owners in state.owners.values())
+    shared = state.num_shared
     return [
         Part("used by one", _USED, "", state.num_blocks - 1 - free - shared),
         Part("shared", f"{_USED};{_LINES}-bottom:5px solid {SHARED.fill}", "", shared),

@@ -203,8 +203,16 @@ class AnyCommands(RuleBasedStateMachine):
             AnyCommands.finished += 1
         AnyCommands.commands += 1
         assert_sound(self.lab)
+        self.assert_counted()
         self.assert_tables_fit()
         self.after[len(self.lab.journal)] = dict(self.most), dict(self.marks)
+
+    def assert_counted(self) -> None:
+        """What the fold counts as it goes is what a recount gives."""
+        state = self.lab.state
+        assert state.num_cached == sum(key is not None for key in state.keys)
+        assert state.num_free_cached == sum(state.keys[block_id] is not None for block_id in state.queue)
+        assert state.num_shared == sum(len(owners) > 1 for owners in state.owners.values())
 
     def assert_tables_fit(self) -> None:
         """Each running request has the blocks it needs, and a block has the same tokens for all who share it."""
@@ -234,8 +242,7 @@ class AnyCommands(RuleBasedStateMachine):
         Drafts are left out: what accepted ones filled is hashed by the next append.
         """
         verb, name = result.step.command.verb, result.step.command.args.get("name")
-        if result.step.command.args.get("fail"):
-            self.assert_lost(result)
+        if result.step.command.args.get("fail") and self.assert_lost(result):
             return
         hashed = [block_id for event in result.step.of(Hashed) for block_id in event.ids]
         if verb not in ("admit", "append", "prefill") or not self.lab.behaviour.prefix_caching:
@@ -248,8 +255,11 @@ class AnyCommands(RuleBasedStateMachine):
         assert hashed == [block_id for block_id in result.block_table[self.marks[name] : full] if block_id]
         self.marks[name] = max(full, self.marks[name])
 
-    def assert_lost(self, result: StepResult) -> None:
-        """A pass that failed preempts who was in it, and what it was to compute can be hit by nobody."""
+    def assert_lost(self, result: StepResult) -> bool:
+        """A pass that failed preempts who was in it, and what it was to compute can be hit by nobody.
+
+        False where every token was a hit, and the pass had nothing to compute.
+        """
         lost = {event.name for event in result.step.of(RequestIs) if event.state == "preempted"}
         assert lost or self.lab.behaviour.full_hit
         assert str(result)
@@ -257,6 +267,7 @@ class AnyCommands(RuleBasedStateMachine):
         # Where drafts were computed and accepted before, a block may be hashed in this step and rightly stay so.
         assert not set(result.new_blocks) & self.lab.cached
         self.marks.update(dict.fromkeys(lost, 0))
+        return bool(lost)
 
     def assert_hits(self, result: StepResult, request: Request, copies: dict[str, Any]) -> int:
         """The blocks that a lookup shares are those it should; how many table entries it gives, null ones included."""
