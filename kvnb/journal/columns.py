@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kvnb.core.events import Back, Cleared, Front, Unhashed
+from kvnb.core.events import Back, Cleared, Dropped, Front, Hashed, Hit, Took, Unhashed
 from kvnb.journal.events import Restored
 from kvnb.journal.journal import Journal, Step
 from kvnb.journal.state import State
@@ -18,6 +18,9 @@ from kvnb.manager.events import Extended
 
 EMPTY, CACHED, ONE, SHARED = range(4)
 """The kinds of a block: free and empty, free and cached, one owner, several."""
+
+_TOUCHING = (Took, Hit, Dropped, Hashed, Unhashed)
+"""What changes a block; no table or queue changes without one of these on the same ids."""
 
 
 class Fold:
@@ -53,13 +56,15 @@ class Fold:
         for event in step.events:
             self.state.apply(event)
             kind = type(event)
-            touched += getattr(event, "ids", ())
-            if kind is Front or kind is Back:
+            if kind in _TOUCHING:
+                touched += event.ids  # type: ignore[union-attr]
+            elif kind is Front or kind is Back:
                 self._queued(event.ids, step.number)  # type: ignore[union-attr]
             elif kind is Extended:
                 self._owned(event.ids, event.name)  # type: ignore[union-attr]
-            everything = everything or kind is Cleared
-        changed = range(1, len(self.kinds)) if everything else [block_id for block_id in touched if block_id]
+            elif kind is Cleared:
+                everything = True
+        changed = range(1, len(self.kinds)) if everything else touched
         self._count(changed)
         return changed
 

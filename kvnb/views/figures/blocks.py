@@ -98,7 +98,7 @@ def _add_moments(figure: go.Figure, of: Ground, journal: Journal, steps: Steps) 
         ]
         figure.add_scatter(
             x=[x for x, _ in found], y=[block_id for _, block_id in found], mode="markers", marker=marker,
-            hovertemplate=f"block %{{y}}: {words}<extra></extra>", showlegend=False,
+            hovertemplate=f"block %{{y:d}}: {words}<extra></extra>", showlegend=False,
         )  # fmt: skip
     return marks
 

@@ -58,6 +58,6 @@ def _add_cells(figure: go.Figure, of: Ground, steps: Steps, cells: Cells, what: 
         z=np.ascontiguousarray(codes.reshape(len(columns), high).T), x0=steps.first, dx=1, y0=1, dy=cells.every,
         zmin=-0.5, zmax=len(colours) - 0.5, showscale=False,
         colorscale=[(edge, colour) for place, colour in enumerate(colours) for edge in edges[place : place + 2]],
-        hovertemplate=f"{what} %{{y:,d}}<br>step %{{x:d}}, %{{x}}<extra></extra>",
+        hovertemplate=f"{what} %{{y:,d}}<br>%{{x}}<extra></extra>",
     )  # fmt: skip
     key(figure, of, [(words, {"color": colour, "line": {"color": of.line, "width": 1}}) for words, colour in cells.key])

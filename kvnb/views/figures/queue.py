@@ -23,7 +23,7 @@ from kvnb.views.tiles import FEW
 NUMBERED, OPENED, KEPT = 40, 60, 240
 """Up to so many steps a point is a numbered marker, of more a dot. Lines of more steps than are opened cannot be followed."""
 _HASHED = {True: "carries a hash", False: "no hash"}
-_HOVER = "block %{customdata}, place %{y}<br>step %{x:d}, %{x}<br>"
+_HOVER = "block %{customdata}, place %{y:d}<br>%{x}<br>"
 
 Point = tuple[int, int]
 """Step, place; the front is place 1."""

@@ -55,7 +55,7 @@ def template(of: Ground) -> go.layout.Template:
             "orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "bgcolor": CLEAR,
             "font": {"color": of.quiet, "size": 12}, "itemwidth": 30, "traceorder": "normal",
         },
-        "modebar": {"bgcolor": CLEAR, "color": of.quiet, "activecolor": of.ink, "remove": ["select", "lasso", "autoscale"]},
+        "modebar": {"bgcolor": CLEAR, "color": of.line, "activecolor": of.ratio, "remove": ["select", "lasso", "autoscale"]},
         "margin": {"l": 52, "r": 44, "t": 88, "b": 40}, "dragmode": "pan",
     }  # fmt: skip
     return go.layout.Template(layout=layout)
@@ -81,8 +81,8 @@ def frame(journal: Journal, steps: Steps, of: Ground, title: str, below: str, he
 def _axis(journal: Journal, steps: Steps, of: Ground) -> dict[str, Any]:
     axis: dict[str, Any] = {
         "range": [steps.opened - 0.5, steps.last + 0.5], "minallowed": steps.first - 0.5, "maxallowed": steps.last + 0.5,
-        "tickformat": "d", "labelalias": _names(journal, steps, of), "autotickangles": [0, 30, 60], "automargin": True,
-        "tickprefix": _OPEN.format(of.quiet), "ticksuffix": _CLOSE,
+        "tickformat": "d", "hoverformat": " d", "labelalias": _names(journal, steps, of), "autotickangles": [0, 30, 60],
+        "automargin": True,
     }  # fmt: skip
     axis |= {"dtick": 1} if steps.number <= NAMED else {"nticks": 15}
     if steps.long:
@@ -90,17 +90,16 @@ def _axis(journal: Journal, steps: Steps, of: Ground) -> dict[str, Any]:
     return axis
 
 
-_OPEN, _CLOSE = '<span style="color:var(--jp-ui-font-color2,{})">', "</span>"
-
-
 def _names(journal: Journal, steps: Steps, of: Ground) -> dict[str, str]:
-    """What stands for the number of a step: at a tick, where it has the notebook's colour, and in a hover, where it has not."""
+    """What stands for the number of a step: at a tick the command, in a hover, whose format has a blank, the step too.
+
+    A tick lies on the page and has its colour; a hover has its own.
+    """
     names: dict[str, str] = {}
-    opening = _OPEN.format(of.quiet)
     for number in range(max(steps.first, steps.last + 1 - KEPT), steps.last + 1):
         name = safe(command(journal, number))
-        names[str(number)] = name
-        names[f"{opening}{number}{_CLOSE}"] = f"{opening}{name}{_CLOSE}"
+        names[str(number)] = text(name, of, quiet=True)
+        names[f" {number}"] = f"step {number:,}, {name}"
     return names
 
 

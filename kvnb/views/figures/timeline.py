@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 
 MIME = "application/vnd.plotly.v1+json"
 CONFIG = {
-    "responsive": True, "displaylogo": False, "typesetMath": False, "scrollZoom": False,
+    "displaylogo": False, "typesetMath": False, "scrollZoom": False,
     "modeBarButtons": [["pan2d", "zoom2d", "zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]],
 }  # fmt: skip
-"""Few buttons, none that sends anything anywhere; names are no mathematics."""
+"""Few buttons, none that sends anything anywhere; names are no mathematics.
+
+Not ``responsive``: JupyterLab's extension resizes figures itself, and with both a figure collapses at the next change of theme.
+"""
 
 _NEUTRAL = re.compile(r"(?<=var\(--jp-ui-font-color\d,)#\w{6}")
 """What text is coloured where a page is not JupyterLab's: it must do on light and on dark.

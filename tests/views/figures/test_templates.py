@@ -65,7 +65,7 @@ def test_paper_is_transparent_and_text_takes_the_notebooks_colour(name: str, dar
     layout = drawn.layout.template.layout
     assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
     assert drawn.layout.title.text.startswith('<span style="color:var(--jp-ui-font-color1,')
-    assert "var(--jp-ui-font-color2," in drawn.layout.xaxis.tickprefix
+    assert "var(--jp-ui-font-color2," in drawn.layout.xaxis.labelalias["1"]
 
 
 def test_the_dark_figure_has_the_colours_of_a_dark_page() -> None:

@@ -26,7 +26,7 @@ def blocks_svg(journal: Journal, *, dark: bool = False, until: int | None = None
     """Who held each block in the last steps; see ``blocks_figure`` for the options."""
     of, title = (DARK if dark else LIGHT), blocks_title(journal.behaviour)
     if journal.behaviour.num_blocks > FEW:
-        steps = last_steps(journal, until, mosaic.STEPS)
+        steps = last_steps(journal, until, mosaic.num_steps(journal.behaviour.num_blocks))
         cells = block_cells(journal, of, steps, mosaic.ROWS)
         ends = ("1", f"{journal.behaviour.num_blocks - 1:,}")
         return mosaic.mosaic_svg(journal, of, steps, cells, title, ends, "a colour a request")

@@ -16,7 +16,12 @@ from kvnb.views.figures.static.pen import LEFT, TOP, WIDE, Frame, drawing, word
 from kvnb.views.figures.steps import Steps, pool_text
 from kvnb.views.theme import Ground
 
-STEPS, ROWS, _HIGH = 400, 200, 300
+ROWS, _HIGH = 200, 300
+
+
+def num_steps(num_blocks: int) -> int:
+    """How many steps are drawn: of a very large queue few, for each is read from end to end."""
+    return 400 if num_blocks <= 20_000 else 80
 
 
 def mosaic_svg(

@@ -27,7 +27,7 @@ def queue_svg(journal: Journal, *, dark: bool = False, by: str | None = None, un
     of = DARK if dark else LIGHT
     places = journal.behaviour.num_blocks - 1
     if by or places >= FEW:
-        steps = last_steps(journal, until, mosaic.STEPS)
+        steps = last_steps(journal, until, mosaic.num_steps(journal.behaviour.num_blocks))
         cells = queue_cells(journal, of, by or "cached", steps, mosaic.ROWS)
         return mosaic.mosaic_svg(journal, of, steps, cells, queue_title(journal.behaviour), ("front", f"{places:,}"))
     steps = last_steps(journal, until, max(6, min(_STEPS, _POINTS // max(1, places))))
