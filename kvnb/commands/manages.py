@@ -50,7 +50,8 @@ def _started(lab: Lab, old: Lab | None, notes: list[str]) -> Shown:
     if old:
         notes.append(f"it replaces the pool {printable(old.name)} of {count(len(old.journal), 'step')}, which is closed")
     shown = state_shown(lab)
-    return Shown("\n".join([shown.text, *(f"  {note}" for note in notes)]), shown.html + html.text_html("\n".join(notes)), lab)
+    plain = "\n".join([shown.text, *(f"  {note}" for note in notes)])
+    return Shown(plain, shown.html + html.text_html("\n".join(notes)), lab, lab.journal)
 
 
 def memory_text(lab: Lab) -> str:

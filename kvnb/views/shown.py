@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kvnb.journal import Journal, State
 from kvnb.journal.contents import contents
 from kvnb.views import contents as slots
-from kvnb.views import diagram, diffs, generated, html, memory, proofs, request_tables, text, trees
+from kvnb.views import diagram, diffs, generated, html, memory, page, proofs, request_tables, text, trees
 from kvnb.views.compare import compare
 from kvnb.views.contents import Contents
 
@@ -22,15 +22,18 @@ if TYPE_CHECKING:
 
 
 class Shown:
-    """Text and HTML of one look at a pool; ``value`` is what was looked at."""
+    """Text and HTML of one look at a pool; ``value`` is what was looked at, ``journal`` the pool's whose tiles it has."""
 
-    def __init__(self, plain: str, markup: str, value: Any = None) -> None:
+    journal: Journal | None = None
+
+    def __init__(self, plain: str, markup: str, value: Any = None, journal: Journal | None = None) -> None:
+        self.journal = journal
         self.text = plain
         self.html = markup
         self.value = value
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": self.text, "text/html": self.html}
+        return {"text/plain": self.text, "text/html": page.in_pool(self.html, self.journal)}
 
     def __repr__(self) -> str:
         return self.text
@@ -39,20 +42,20 @@ class Shown:
 def step_shown(result: StepResult) -> Shown:
     """A finished step, with the state after it."""
     journal, state = result.lab.journal, result.state
-    return Shown(text.step_text(result.step, state), html.step_html(journal, result.step, state), result)
+    return Shown(text.step_text(result.step, state), html.step_html(journal, result.step, state), result, journal)
 
 
 def generated_shown(result: Generated) -> Shown:
     """Tokens that the model made, with the state after the last."""
     journal, state = result.lab.journal, result.state
     plain = generated.generated_text(result.steps, result.text, state)
-    return Shown(plain, generated.generated_html(journal, result.steps, result.text, state), result)
+    return Shown(plain, generated.generated_html(journal, result.steps, result.text, state), result, journal)
 
 
 def proof_shown(lab: Lab, proof: Proof) -> Shown:
     """A request computed again without a cache."""
     tokenizer = lab.behaviour.tokenizer
-    return Shown(proofs.proof_text(proof, tokenizer), proofs.proof_html(lab.journal, proof, tokenizer), proof)
+    return Shown(proofs.proof_text(proof, tokenizer), proofs.proof_html(lab.journal, proof, tokenizer), proof, lab.journal)
 
 
 def block_shown(lab: Lab, block_id: int) -> Shown:
@@ -104,7 +107,7 @@ def diagram_shown(lab: Lab) -> Shown:
 def diff_shown(lab: Lab, a: int, b: int) -> Shown:
     """What changed between two steps. Raises UnknownName for a step that is not there."""
     found = compare(lab.journal.state_at(a), lab.journal.state_at(b))
-    return Shown(diffs.diff_text(lab.journal, a, b), diffs.diff_html(lab.journal, a, b), found)
+    return Shown(diffs.diff_text(lab.journal, a, b), diffs.diff_html(lab.journal, a, b), found, lab.journal)
 
 
 def timeline_shown(lab: Lab, which: str, **options: Any) -> Shown:
@@ -136,7 +139,7 @@ def state_shown(lab: Lab) -> Shown:
 
 def at_shown(journal: Journal, state: State, step: int) -> Shown:
     """The pool after some step."""
-    return Shown(text.state_text(journal, state, step), html.state_html(journal, state, step), state)
+    return Shown(text.state_text(journal, state, step), html.state_html(journal, state, step), state, journal)
 
 
 def note_shown(plain: str, value: Any = None) -> Shown:

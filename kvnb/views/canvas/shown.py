@@ -13,13 +13,12 @@ The last few canvases live. An older output goes back to its static form, so a l
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from kvnb.journal import Journal, State
-from kvnb.views import text
+from kvnb.views import page, text
 from kvnb.views.canvas import still
 from kvnb.views.shown import Shown
 
@@ -35,7 +34,7 @@ class CanvasShown(Shown):
     """A step of a pool as text, as HTML, and as a canvas where the output is shown by a live notebook."""
 
     def __init__(self, kind: str, journal: Journal, state: State, step: int, plain: str, markup: str) -> None:
-        super().__init__(plain, markup, state)
+        super().__init__(plain, markup, state, journal)
         self._kind, self._journal, self._step = kind, journal, step
         self._place = ""
         self.widget: Canvas | None = None
@@ -64,12 +63,12 @@ class CanvasShown(Shown):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(include, exclude)
-        if _front_end_is_live():
+        if page.is_live():
             try:
                 self.live()
             except ImportError:
                 return bundle
-            bundle["text/html"] = f'<div data-kvnb-place="{self._place}">{self.html}</div>'
+            bundle["text/html"] = f'<div data-kvnb-place="{self._place}">{bundle["text/html"]}</div>'
         return bundle
 
 
@@ -88,15 +87,3 @@ def close_all() -> None:
     """Free every canvas that an output has."""
     for shown in list(_alive):
         shown.close()
-
-
-def _front_end_is_live() -> bool:
-    """Whether somebody's notebook runs this cell: it tells the cell's id, which programs that execute notebooks do not.
-
-    Those would write the widget's state into the file, and a mark that differs at each run.
-    """
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    kernel: Any = getattr(shell, "kernel", None)
-    request = kernel.get_parent("shell") if hasattr(kernel, "get_parent") else {}
-    return bool(request.get("metadata", {}).get("cellId"))

@@ -14,8 +14,6 @@ from itertools import islice
 from pathlib import Path
 from threading import RLock
 from typing import Any
-from uuid import uuid4
-from weakref import WeakKeyDictionary
 
 import anywidget
 import traitlets
@@ -24,14 +22,14 @@ from kvnb.journal import Journal, State
 from kvnb.views.canvas.details import lines
 from kvnb.views.canvas.frames import Colours, encode, encode_queue
 from kvnb.views.canvas.still import marks_at
+from kvnb.views.page import pool_id
 from kvnb.views.theme import EDGE, HIT, LINE, LOST, painter
 from kvnb.views.tiles import NO_MARKS, Marks
 from kvnb.views.words import queue_ends, short
 
-_PARTS = ("frame.js", "ink.js", "page.js", "pointing.js", "legend.js", "map.js", "strip.js", "index.js")
+_PARTS = ("frame.js", "ink.js", "page.js", "pointing.js", "legend.js", "tiles.js", "map.js", "strip.js", "index.js")
 _NAMED = 8
 _lock = RLock()
-_pools: WeakKeyDictionary[Journal, str] = WeakKeyDictionary()
 
 
 def module() -> str:
@@ -44,12 +42,6 @@ def loader() -> str:
     """The module that each widget is given, which imports the one above once a page."""
     version = sha256(module().encode()).hexdigest()[:16]
     return Path(__file__).with_name("js").joinpath("loader.js").read_text("utf-8").replace("VERSION", version)
-
-
-def pool_id(journal: Journal) -> str:
-    """What pictures of one pool have in common on a page: no other journal of any kernel has it."""
-    with _lock:
-        return _pools.setdefault(journal, uuid4().hex)
 
 
 class Canvas(anywidget.AnyWidget):
@@ -87,6 +79,8 @@ class Canvas(anywidget.AnyWidget):
         with _lock, self.hold_sync():
             self._seq += 1
             self._step = len(self.journal) if step is None else step
+            # Requests that came since then have colours too, and other pictures know them.
+            self._colours = Colours(painter(self.journal))
             self.owners = self._owners(state)
             self.frame = self._encoded(state, marks)
 

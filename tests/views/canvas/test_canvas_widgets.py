@@ -11,14 +11,17 @@ import pytest
 from helpers import needs, run_python, seed_lab
 
 from kvnb import Lab
+from kvnb.views import page
 from kvnb.views.canvas import blocks_shown, close_all, queue_shown, shown
 from kvnb.views.canvas.details import lines
 from kvnb.views.canvas.frames import decode, decode_queue
+from kvnb.views.tiles import marks_of
 
 needs("anywidget")
 from ipywidgets.widgets.widget import _instances  # noqa: E402
 
-from kvnb.views.canvas.widgets import BlockMap, QueueStrip, module, pool_id  # noqa: E402
+from kvnb.views.canvas.widgets import BlockMap, QueueStrip, module  # noqa: E402
+from kvnb.views.page import pool_id  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +33,7 @@ def _closed() -> Iterator[None]:
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a notebook that somebody looks at."""
-    monkeypatch.setattr(shown, "_front_end_is_live", lambda: True)
+    monkeypatch.setattr(page, "is_live", lambda: True)
 
 
 def told(widget: Any, monkeypatch: pytest.MonkeyPatch, **content: object) -> list[dict[str, Any]]:
@@ -178,3 +181,18 @@ def test_each_part_of_the_module_says_what_it_must_not_know_and_is_small() -> No
 def test_outputs_import_no_widget_library_before_one_is_live() -> None:
     code = "import kvnb.views.canvas, sys; print(sorted({'anywidget', 'ipywidgets', 'IPython'} & set(sys.modules)))"
     assert run_python(code) == "[]"
+
+
+def test_a_widget_that_is_updated_looks_as_one_that_is_new() -> None:
+    lab = seed_lab(1)
+    for kind in (BlockMap, QueueStrip):
+        old = kind(lab.journal, lab.state)
+        for name in ("x", "y", "z"):
+            lab.admit(f"{name} {kind.__name__}", "Q" * 4)
+        old.show_step()
+        new = kind(lab.journal, lab.state, marks_of(lab.journal.steps[-1]))
+        assert old.owners == new.owners
+        if kind is BlockMap:
+            assert decode(old.frame).blocks == decode(new.frame).blocks
+        old.close()
+        new.close()
