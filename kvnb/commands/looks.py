@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from kvnb.commands.verb import Arg, Verb, name, whole
 from kvnb.errors import CommandError, one_line
-from kvnb.lab import Lab
 from kvnb.session import Session
 from kvnb.views import html, metrics, text
 from kvnb.views.figures import NAMES
 from kvnb.views.shown import (
+    Moment,
     Shown,
     at_shown,
     block_shown,
@@ -23,9 +23,10 @@ from kvnb.views.shown import (
     diff_shown,
     map_shown,
     note_shown,
+    pool_shown,
     proof_shown,
     queue_shown,
-    state_shown,
+    request_shown,
     tables_shown,
     timeline_shown,
 )
@@ -36,40 +37,40 @@ if TYPE_CHECKING:
 PARTS = ("state", "blocks", "queue", "tables", "map", "diagram", "block", "request")
 
 
+_PARTS = {
+    "state": pool_shown, "blocks": blocks_shown, "queue": queue_shown, "tables": tables_shown, "map": map_shown,
+    "diagram": diagram_shown,
+}  # fmt: skip
+
+
 def _show(
-    session: Session, what: str = "state", which: str | None = None, contents: bool = False, pool: str | None = None
+    session: Session,
+    what: str = "state",
+    which: str | None = None,
+    contents: bool = False,
+    at: int | None = None,
+    pool: str | None = None,
 ) -> Shown:
-    lab = session.lab(pool)
+    _check_show(what, which, contents)
+    moment = Moment.of(session.lab(pool), at)
+    if which is not None:
+        return block_shown(moment, _block_id(which)) if what == "block" else request_shown(moment, which)
+    return contents_shown(moment) if contents else _PARTS[what](moment)
+
+
+def _check_show(what: str, which: str | None, contents: bool) -> None:
     if contents and what != "map":
-        raise CommandError(
-            f"--contents belongs to show map; show {what} has none" + " (show block ID shows slots)" * (what != "block")
-        )
+        more = "" if what == "block" else " (show block ID shows slots)"
+        raise CommandError(f"--contents belongs to show map; show {what} has none{more}")
     if (which is None) == (what in ("block", "request")):
-        raise CommandError(
-            f"show {what} needs a name or id behind it" if which is None else f"show {what} takes nothing behind it"
-        )
-    if what == "block":
-        return _block(lab, which or "")
-    if what == "request":
-        return _request(lab, which or "")
-    if contents:
-        return contents_shown(lab)
-    looks = {
-        "state": state_shown, "blocks": blocks_shown, "queue": queue_shown, "tables": tables_shown, "map": map_shown,
-        "diagram": diagram_shown,
-    }  # fmt: skip
-    return looks[what](lab)
+        behind = "needs a name or id behind it" if which is None else "takes nothing behind it"
+        raise CommandError(f"show {what} {behind}")
 
 
-def _block(lab: Lab, which: str) -> Shown:
+def _block_id(which: str) -> int:
     if not which.isdecimal():
         raise CommandError(f"{one_line(which)} is no block id: give a whole number")
-    return block_shown(lab, int(which))
-
-
-def _request(lab: Lab, which: str) -> Shown:
-    plain = text.request_text(lab.state, which, lab.behaviour.block_size)
-    return Shown(plain, html.request_html(lab.journal, lab.state, which), lab.state.requests[which])
+    return int(which)
 
 
 def _usage(session: Session, pool: str | None = None) -> Shown:
@@ -103,6 +104,8 @@ def _diff(session: Session, a: int, b: int, pool: str | None = None) -> Shown:
 def _timeline(session: Session, which: str = "queue", pool: str | None = None, **options: Any) -> Shown:
     if "by" in options and which != "queue":
         raise CommandError(f"--by colours the queue's heat map: leave it out for timeline {which}")
+    if "until" in options:
+        session.lab(pool).journal.state_at(options["until"])
     return timeline_shown(session.lab(pool), which, **options)
 
 
@@ -118,11 +121,12 @@ LOOKS = (
             Arg("what", "state (all of it), blocks, queue, tables, map, diagram, block ID or request NAME", name, suggest=PARTS),
             Arg("which", "the block id or the request", name, suggest="request"),
             Arg("contents", "with map: what is in memory, slot by slot", option=True),
+            Arg("at", "as it was after step K; 0 is the new pool", whole, option=True, metavar="K"),
         ),
         _show,
         (
             "show", "show blocks", "show queue", "show tables", "show map", "show diagram", "show block 5", "show request r0",
-            "show map --contents",
+            "show map --contents", "show queue --at 2",
         ),
     ),
     Verb("usage", "looks", "1 - free / (N - 1), and apart from it what is cached", (), _usage, ("usage",)),
@@ -153,6 +157,7 @@ LOOKS = (
         (
             Arg("which", "queue, usage or blocks", name, suggest=NAMES),
             Arg("by", "what colours a long queue's heat map", name, option=True, suggest=("cached", "age", "owner")),
+            Arg("until", "the last step that is drawn", whole, option=True, metavar="K"),
             Arg("dark", "for a dark page", option=True),
         ),
         _timeline, ("timeline", "timeline usage", "timeline blocks"),

@@ -28,21 +28,21 @@ def block_html(state: State, block_id: int, brush: Brush | None = None) -> str:
     return card(div("display:flex;gap:12px", tile, " ", div("line-height:30px", f"<b>{safe(head)}</b>: {safe(rest)}")))
 
 
-def request_html(journal: Journal, state: State, name: str) -> str:
-    """One request, block by block. Raises UnknownName when it is not there."""
+def request_html(journal: Journal, state: State, name: str, k: int | None = None) -> str:
+    """One request, block by block, in the ``state`` after step ``k``, by default the last. Raises UnknownName without it."""
     head = text.request_text(state, name, journal.behaviour.block_size).split("\n", 1)[0]
     brush = Brush(painter(journal))
     request = state.requests[name]
     says = chip(short(name), brush.painter(name)) + safe(head.removeprefix(short(name)))
-    rows = list(_places(journal, state, name, brush))
+    rows = list(_places(journal, state, name, brush, k))
     more = len(request.table) - len(rows)
     shown = table(("tokens", "", "block", "hash", "shared with"), rows) if rows else ""
     return card(div("font-size:14px;margin-bottom:6px", says), shown, foot(f"{more:,} more blocks") if more else "")
 
 
-def _places(journal: Journal, state: State, name: str, brush: Brush) -> Iterator[tuple[str, ...]]:
+def _places(journal: Journal, state: State, name: str, brush: Brush, k: int | None) -> Iterator[tuple[str, ...]]:
     size, request = journal.behaviour.block_size, state.requests[name]
-    said = Transcript.of(journal, hashes=False).requests[name]
+    said = Transcript.of(journal, k, hashes=False).requests[name]
     tokens, end = said.token_ids[: request.num_scheduled], request.num_scheduled + request.num_drafts
     write = _writer(journal, tokens)
     for place, block_id in enumerate(request.table[:_MANY]):

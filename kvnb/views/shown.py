@@ -6,7 +6,7 @@ Must not know: how the two forms are made (``text`` and ``html`` do), nor the li
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvnb.journal import Journal, State
 from kvnb.journal.contents import contents
@@ -58,50 +58,88 @@ def proof_shown(lab: Lab, proof: Proof) -> Shown:
     return Shown(proofs.proof_text(proof, tokenizer), proofs.proof_html(lab.journal, proof, tokenizer), proof, lab.journal)
 
 
-def block_shown(lab: Lab, block_id: int) -> Shown:
+class Moment(NamedTuple):
+    """A pool after some step: what every part of it is drawn from."""
+
+    lab: Lab
+    journal: Journal
+    state: State
+    step: int
+
+    @classmethod
+    def of(cls, lab: Lab, step: int | None = None) -> Moment:
+        """The pool after ``step``, by default now. Raises UnknownName for a step that is not there."""
+        journal = lab.journal
+        step = len(journal) if step is None else step
+        return cls(lab, journal, journal.state_at(step), step)
+
+    @property
+    def is_now(self) -> bool:
+        """Whether the memory is that of this moment."""
+        return self.step == len(self.journal)
+
+
+def state_shown(lab: Lab) -> Shown:
+    """The pool as it is now."""
+    return pool_shown(Moment.of(lab))
+
+
+def pool_shown(at: Moment) -> Shown:
+    """The whole pool."""
+    return at_shown(at.journal, at.state, at.step)
+
+
+def block_shown(at: Moment, block_id: int) -> Shown:
     """One block and what is in its slots. Raises UnknownName when there is none of that id."""
-    says = text.block_text(lab.state, block_id)
+    says, block = text.block_text(at.state, block_id), at.lab.pool.blocks[block_id]
     if block_id == 0:
-        return Shown(says, html.block_html(lab.state, block_id), lab.pool.blocks[block_id])
-    block = _contents(lab, [block_id])[block_id]
-    plain = "\n".join([says, *slots.block_lines(block, lab.behaviour.tokenizer)])
-    return Shown(plain, memory.slots_html(lab.journal, lab.state, block_id, block), lab.pool.blocks[block_id])
+        return Shown(says, html.block_html(at.state, block_id), block, at.journal)
+    held = _contents(at, [block_id])[block_id]
+    plain = "\n".join([says, *slots.block_lines(held, at.journal.behaviour.tokenizer)])
+    return Shown(plain, memory.slots_html(at.journal, at.state, block_id, held), block, at.journal)
 
 
-def blocks_shown(lab: Lab) -> Shown:
+def request_shown(at: Moment, name: str) -> Shown:
+    """One request, block by block. Raises UnknownName when it is not there."""
+    plain = text.request_text(at.state, name, at.journal.behaviour.block_size)
+    return Shown(plain, html.request_html(at.journal, at.state, name, at.step), at.state.requests[name], at.journal)
+
+
+def blocks_shown(at: Moment) -> Shown:
     """Every block; in a live notebook on a canvas."""
     from kvnb.views.canvas import shown as canvas
 
-    return canvas.blocks_shown(lab.journal, lab.state, len(lab.journal))
+    return canvas.blocks_shown(at.journal, at.state, at.step)
 
 
-def queue_shown(lab: Lab) -> Shown:
+def queue_shown(at: Moment) -> Shown:
     """The free queue, front to back; in a live notebook on a canvas."""
     from kvnb.views.canvas import shown as canvas
 
-    shown = canvas.queue_shown(lab.journal, lab.state, len(lab.journal))
-    shown.value = lab.free_queue
+    shown = canvas.queue_shown(at.journal, at.state, at.step)
+    shown.value = tuple(at.state.queue)
     return shown
 
 
-def tables_shown(lab: Lab) -> Shown:
+def tables_shown(at: Moment) -> Shown:
     """The requests, those that share blocks together."""
-    tables = {request: lab.block_table(request) for request in lab.requests}
-    journal, state = lab.journal, lab.state
-    return Shown(request_tables.requests_text(journal, state), request_tables.requests_html(journal, state), tables)
+    tables = {name: tuple(request.table) for name, request in at.state.requests.items()}
+    plain = request_tables.requests_text(at.journal, at.state)
+    return Shown(plain, request_tables.requests_html(at.journal, at.state), tables, at.journal)
 
 
-def map_shown(lab: Lab) -> Shown:
+def map_shown(at: Moment) -> Shown:
     """The prefix cache as the tree of its prefixes."""
-    copies = {key: tuple(ids) for key, ids in lab.state.copies.items()}
-    return Shown(trees.tree_text(lab.journal, lab.state), trees.tree_html(lab.journal, lab.state), copies)
+    copies = {key: tuple(ids) for key, ids in at.state.copies.items()}
+    plain = trees.tree_text(at.journal, at.state, at.step)
+    return Shown(plain, trees.tree_html(at.journal, at.state, at.step), copies, at.journal)
 
 
-def diagram_shown(lab: Lab) -> Shown:
+def diagram_shown(at: Moment) -> Shown:
     """The pool's parts, and the way of the last step through them."""
-    journal, state = lab.journal, lab.state
-    last = journal.steps[-1] if journal.steps else None
-    return Shown(diagram.diagram_text(journal, last, state), diagram.diagram_html(journal, last, state), last)
+    last = at.journal.steps[at.step - 1] if at.step else None
+    plain = diagram.diagram_text(at.journal, last, at.state)
+    return Shown(plain, diagram.diagram_html(at.journal, last, at.state), last)
 
 
 def diff_shown(lab: Lab, a: int, b: int) -> Shown:
@@ -117,24 +155,21 @@ def timeline_shown(lab: Lab, which: str, **options: Any) -> Shown:
     return timeline.timeline_shown(lab.journal, which, **options)
 
 
-def contents_shown(lab: Lab) -> Shown:
+def contents_shown(at: Moment) -> Shown:
     """What is in the slots of every block; of a large pool the first ones."""
-    blocks = _contents(lab, range(1, min(lab.behaviour.num_blocks, slots.MANY + 1)))
-    more = lab.behaviour.num_blocks - 1 - len(blocks)
+    blocks = _contents(at, range(1, min(at.state.num_blocks, slots.MANY + 1)))
+    more = at.state.num_blocks - 1 - len(blocks)
     left_out = f"\n  ... {more:,} more blocks: show block ID" if more else ""
     plain = slots.map_text(blocks) + left_out
-    return Shown(plain, memory.map_html(lab.journal, lab.state, blocks) + html.text_html(left_out.strip()), blocks)
+    markup = memory.map_html(at.journal, at.state, blocks) + html.text_html(left_out.strip())
+    return Shown(plain, markup, blocks, at.journal)
 
 
-def _contents(lab: Lab, ids: Iterable[int]) -> dict[int, Contents]:
-    worker = lab.worker
-    found = contents(lab.journal, ids)
+def _contents(at: Moment, ids: Iterable[int]) -> dict[int, Contents]:
+    # The memory is that of now: of the past it is known who wrote what, not what the numbers were.
+    worker = at.lab.worker if at.is_now else None
+    found = contents(at.journal, ids, at.step)
     return {block_id: Contents(slots, worker.store.k_norms(block_id) if worker else None) for block_id, slots in found.items()}
-
-
-def state_shown(lab: Lab) -> Shown:
-    """The pool as it is now."""
-    return at_shown(lab.journal, lab.state, len(lab.journal))
 
 
 def at_shown(journal: Journal, state: State, step: int) -> Shown:

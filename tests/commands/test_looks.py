@@ -148,3 +148,15 @@ def test_the_history_can_be_drawn(seed: Session) -> None:
     assert refusal(seed, "timeline usage --by age") == "--by colours the queue's heat map: leave it out for timeline usage"
     with pytest.raises(UnknownName, match="no timeline 'quue': did you mean queue"):
         seed.lab().figure("quue")
+
+
+def test_every_part_of_the_past_can_be_looked_at(seed: Session) -> None:
+    run(seed, f"admit r2 {SEED_PROMPTS['r2']}")
+    assert says(seed, "show queue --at 2") == ["free queue (front first, * = cached): 7 8 9 10"]
+    assert says(seed, "show tables --at 0") == ["no request"]
+    assert says(seed, "show diagram --at 2")[1] == "  1. touch() 1 2: cache hit, ref_cnt + 1"
+    assert says(seed, "show block 4 --at 1")[1].startswith("  slot 0: live, token 77 'M', place 12 of r0, step 1")
+    assert says(seed, "show request r0 --at 1")[0] == "r0: 15 tokens, running, 0 from cache"
+    assert says(seed, "timeline --until 2")[0] == "free queue (front first, * = cached), steps 0-2 of 5"
+    for line in ("show queue --at 99", "timeline --until 99"):
+        assert refusal(seed, line) == "no step 99: there are steps 0 to 5"

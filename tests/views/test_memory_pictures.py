@@ -12,7 +12,7 @@ from test_html import HOSTILE, PROPERTIES, TAGS
 from kvnb import Lab
 from kvnb.views.contents import WORDS
 from kvnb.views.memory import Scale
-from kvnb.views.shown import Shown, block_shown, contents_shown, generated_shown, proof_shown, step_shown
+from kvnb.views.shown import Moment, Shown, block_shown, contents_shown, generated_shown, proof_shown, step_shown
 from kvnb.views.theme import contrast
 
 needs("torch")
@@ -35,20 +35,20 @@ def lines(shown: Shown) -> list[str]:
 
 
 def test_a_block_says_slot_by_slot_whose_token_it_holds_and_how_large_k_is(lab: Lab) -> None:
-    says = lines(block_shown(lab, 6))
+    says = lines(block_shown(Moment.of(lab), 6))
     assert says[0] == "block 6: ref_cnt 1, no hash, in the table of r1"
     assert says[1].startswith("  slot 0: live, token 120 'x', place 12 of r1, step 2; K ")
     assert says[3:] == ["  slot 2: unwritten", "  slot 3: unwritten"]
 
 
 def test_a_block_that_waits_to_be_computed_has_a_hash_and_nothing_in_it(lab: Lab) -> None:
-    says = lines(block_shown(lab, 4))
+    says = lines(block_shown(Moment.of(lab), 4))
     assert "hash" in says[0]
     assert says[1:] == [f"  slot {at}: unwritten" for at in range(4)]
 
 
 def test_a_pool_says_block_by_block_what_is_in_memory(lab: Lab) -> None:
-    says = lines(contents_shown(lab))
+    says = lines(contents_shown(Moment.of(lab)))
     assert says[0] == "slots: 14 live, 0 cached, 4 stale, 22 unwritten"
     assert says[3].startswith("  block 3: 4 stale, written by r0 in step 1; K ")
     assert says[10] == "  block 10: 4 unwritten"
@@ -57,7 +57,7 @@ def test_a_pool_says_block_by_block_what_is_in_memory(lab: Lab) -> None:
 def test_a_large_pool_shows_its_first_blocks_and_how_many_are_left_out() -> None:
     large = Lab(10_001, block_size=16, device="cpu", layers=1, kv_heads=1, head_size=2)
     large.admit("a", "x" * 5000)
-    shown = contents_shown(large)
+    shown = contents_shown(Moment.of(large))
     assert lines(shown)[-1] == "  ... 9,936 more blocks: show block ID"
     assert len(shown.html) < 150_000
 
@@ -65,11 +65,11 @@ def test_a_large_pool_shows_its_first_blocks_and_how_many_are_left_out() -> None
 def test_without_memory_the_same_is_told_but_for_the_norms() -> None:
     pool = Lab(11, block_size=4, device="none")
     pool.admit("r0", "ABC")
-    assert lines(block_shown(pool, 1))[1:] == [
+    assert lines(block_shown(Moment.of(pool), 1))[1:] == [
         "  slot 0: live, token 65 'A', place 0 of r0, step 1", "  slot 1: live, token 66 'B', place 1 of r0, step 1",
         "  slot 2: live, token 67 'C', place 2 of r0, step 1", "  slot 3: unwritten",
     ]  # fmt: skip
-    assert "K, head" not in block_shown(pool, 1).html
+    assert "K, head" not in block_shown(Moment.of(pool), 1).html
 
 
 def test_a_proof_says_what_was_compared_and_by_how_much_it_differs() -> None:
@@ -115,8 +115,8 @@ def test_a_failed_pass_tells_what_was_lost_and_not_that_a_block_became_full() ->
 
 def pictures(lab: Lab, name: str) -> Iterator[str]:
     """Every picture of memory."""
-    yield from (block_shown(lab, block_id).html for block_id in range(1, 7))
-    yield contents_shown(lab).html
+    yield from (block_shown(Moment.of(lab), block_id).html for block_id in range(1, 7))
+    yield contents_shown(Moment.of(lab)).html
     yield proof_shown(lab, lab.prove(name)).html
     yield generated_shown(lab.generate(name, 2)).html
 
@@ -145,5 +145,5 @@ def test_norms_from_pale_to_dark_can_be_read_on_their_fill_and_grow_darker() -> 
 
 
 def test_each_kind_of_slot_has_a_word(lab: Lab) -> None:
-    page = Page(contents_shown(lab).html).text
+    page = Page(contents_shown(Moment.of(lab)).html).text
     assert all(word in page for kind, word in WORDS.items() if kind != "cached")
