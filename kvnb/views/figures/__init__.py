@@ -8,13 +8,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from kvnb.errors import MissingPackage, UnknownName, nearest, one_line
+from kvnb.errors import CommandError, MissingPackage, UnknownName, nearest, one_line
 from kvnb.journal import Journal
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 NAMES = ("queue", "usage", "blocks")
+OPTIONS = ("dark", "until", "by")
+"""``by`` is the queue's."""
 
 
 def figure(journal: Journal, name: str, **options: Any) -> go.Figure:
@@ -23,6 +25,9 @@ def figure(journal: Journal, name: str, **options: Any) -> go.Figure:
     Raises UnknownName for another name, MissingPackage without plotly.
     """
     check_name(name)
+    for option in options:
+        if option not in OPTIONS or (option == "by" and name != "queue"):
+            raise CommandError(f"the timeline {name} has no option {one_line(option)}: {nearest(option, OPTIONS)}")
     try:
         module = import_module(f"kvnb.views.figures.{name}")
     except ModuleNotFoundError as error:

@@ -22,6 +22,8 @@ from kvnb.views.tiles import FEW
 
 OPENED, KEPT = 120, 480
 """Bars of more steps than are opened are too short to be told apart."""
+MOST = 6_000
+"""Bars that a figure holds at most: of a pool that turns over at each step fewer steps are drawn."""
 _LETTER, _WIDTH, _PITCH = 7, 900, 17
 """Pixels for a letter of an owner's name, for the opened steps, for a row: to know whether names fit in their bars."""
 
@@ -30,11 +32,15 @@ def blocks_figure(journal: Journal, *, dark: bool = False, until: int | None = N
     """Who held each block after each step, and how long its contents stayed."""
     if journal.behaviour.num_blocks > FEW:
         return heat.blocks_heat(journal, ground(dark), until)
-    return _bars_figure(journal, ground(dark), last_steps(journal, until, KEPT, OPENED))
+    kept = KEPT
+    steps = last_steps(journal, until, kept, OPENED)
+    while len(lives := runs(journal, steps.first, steps.last)) > MOST:
+        kept = kept * MOST // (len(lives) + MOST)
+        steps = last_steps(journal, until, kept, min(OPENED, kept))
+    return _bars_figure(journal, ground(dark), steps, lives)
 
 
-def _bars_figure(journal: Journal, of: Ground, steps: Steps) -> go.Figure:
-    lives = runs(journal, steps.first, steps.last)
+def _bars_figure(journal: Journal, of: Ground, steps: Steps, lives: Sequence[Run]) -> go.Figure:
     number = max(1, journal.behaviour.num_blocks - 1)
     pitch = max(13, min(24, 620 // number))
     figure = frame(journal, steps, of, blocks_title(journal.behaviour), pool_text(journal, steps), high(number, pitch, steps))

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 from kvnb.errors import CommandError, nearest, one_line
 from kvnb.journal import Journal
 from kvnb.journal.columns import CACHED, ONE, SHARED, Fold, walk
 from kvnb.views.figures.steps import Steps
+from kvnb.views.markup import TO
 from kvnb.views.theme import RAMP, REQUESTS, Ground, Painter, painter
 
 AGES = (4, 16, 64, 256, 1024)
@@ -92,7 +94,8 @@ def _by_age(journal: Journal, of: Ground) -> Coding:
         return 2 + bisect(AGES, number - fold.since[block_id]) if fold.kinds[block_id] == CACHED else 1
 
     colours = [paint.fill for paint in RAMP]
-    words = [f"free and cached for less than {AGES[0]} steps", *(f"{limit:,}" for limit in AGES[1:]), f"{AGES[-1]:,} or more"]
+    spans = [f"{low:,}{TO}{high - 1:,}" for low, high in pairwise(AGES)]
+    words = [f"cached for <{AGES[0]}", *spans, f"{AGES[-1]:,}+ steps"]
     return Coding(code, [of.empty, *colours], [*zip(words, colours, strict=True), ("free and empty", of.empty)])
 
 
@@ -104,7 +107,7 @@ def _by_owner(journal: Journal, of: Ground) -> Coding:
         return 1 if owner is None else 2 + REQUESTS.index(paint_of(owner))
 
     colours = [of.empty, *(paint.fill for paint in REQUESTS)]
-    return Coding(code, colours, [("coloured by the request that held it last; never held", of.empty)])
+    return Coding(code, colours, [("never held; else coloured by who held it last", of.empty)])
 
 
 def _holder(fold: Fold, block_id: int, paint_of: Painter) -> int:

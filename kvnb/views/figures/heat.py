@@ -31,7 +31,7 @@ def queue_heat(journal: Journal, of: Ground, by: str, until: int | None) -> go.F
     back = 1 + (size - 2) // cells.every * cells.every
     figure.update_yaxes(
         range=[back + cells.every / 2, 1 - cells.every / 2], tickvals=[1, back],
-        ticktext=[text("front", of, True), text(f"{back:,}", of, True)],
+        ticktext=[text("front", of, True), text("back", of, True)],
     )  # fmt: skip
     return figure
 
@@ -44,7 +44,14 @@ def blocks_heat(journal: Journal, of: Ground, until: int | None) -> go.Figure:
     figure = frame(journal, steps, of, blocks_title(journal.behaviour), below, HIGH)
     _add_cells(figure, of, steps, cells, "block")
     opening, closing = text("|", of, True).split("|")
-    figure.update_yaxes(autorange="reversed", tickformat=",d", tickprefix=opening, ticksuffix=closing)
+    last = max(1, journal.behaviour.num_blocks - 1)
+    figure.update_yaxes(
+        range=[last + cells.every / 2, 1 - cells.every / 2],
+        tickvals=[1, last],
+        tickformat=",d",
+        tickprefix=opening,
+        ticksuffix=closing,
+    )
     return figure
 
 

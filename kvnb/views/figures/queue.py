@@ -17,7 +17,7 @@ from kvnb.views.figures import heat
 from kvnb.views.figures.sentences import queue_title
 from kvnb.views.figures.steps import disc_size, last_steps, letter_size, pool_text
 from kvnb.views.figures.templates import frame, ground, high, key, text
-from kvnb.views.theme import Ground
+from kvnb.views.theme import WHITE, Ground
 from kvnb.views.tiles import FEW
 
 NUMBERED, OPENED, KEPT = 40, 60, 240
@@ -63,8 +63,12 @@ def _lines_figure(journal: Journal, of: Ground, until: int | None) -> go.Figure:
     return figure
 
 
+_DISC = {True: ("#3D4855", WHITE), False: ("#E4E7EB", "#1C1E22")}
+"""Fill and ink of a disc with a hash, a dark one, and without, a light one: on a light page and on a dark one."""
+
+
 def _marker(of: Ground, kept: bool) -> dict[str, Any]:
-    return {"symbol": "circle", "color": of.ink if kept else of.paper, "line": {"color": of.line, "width": 1.4}}
+    return {"symbol": "circle", "color": _DISC[kept][0], "line": {"color": of.line, "width": 1.4}}
 
 
 def _add_notes(figure: go.Figure, of: Ground, rows: Sequence[QueueRow]) -> None:
@@ -89,7 +93,7 @@ def _dots(of: Ground, kept: bool, size: float, numbered: bool) -> dict[str, Any]
     return {
         "name": _HASHED[kept], "showlegend": False, "marker": {**_marker(of, kept), "size": size, "opacity": 1},
         "mode": "markers+text" if numbered else "markers", "texttemplate": "%{customdata}" if numbered else None,
-        "textfont": {"color": of.paper if kept else of.ink, "size": letter_size(size)},
+        "textfont": {"color": _DISC[kept][1], "size": letter_size(size)},
     }  # fmt: skip
 
 

@@ -49,6 +49,8 @@ def owners_words(run: Run) -> str:
 def life_words(run: Run) -> tuple[str, str]:
     """Who holds a block, or how it is free; and after which steps."""
     who = (
-        listed(run.owners, most=4) if run.owners else {EMPTY: "free and empty", CACHED: "free and cached"}.get(run.kind, "in use")
+        listed(run.owners, lambda name: short(name, 24), most=4)
+        if run.owners
+        else {EMPTY: "free and empty", CACHED: "free and cached"}.get(run.kind, "in use")
     )
     return who, f"{run.first:,}" if run.first == run.last else f"{run.first:,}{TO}{run.last:,}"

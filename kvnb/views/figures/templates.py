@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
+import plotly.io as pio  # type: ignore[import-untyped]
 
 from kvnb.journal import Journal
 from kvnb.views.figures.steps import KEPT, Steps, command, safe
@@ -61,6 +62,11 @@ def template(of: Ground) -> go.layout.Template:
     return go.layout.Template(layout=layout)
 
 
+for _of in (ground(False), ground(True)):
+    # By name for whoever makes figures of their own; what plotly takes by itself stays as it is.
+    pio.templates[_of.name] = template(_of)
+
+
 def text(words: str, of: Ground, quiet: bool = False, style: str = "") -> str:
     """Words in the notebook's colour where there is one; ``words`` are safe already."""
     shade, fallback = ("2", of.quiet) if quiet else ("1", of.ink)
@@ -85,6 +91,8 @@ def _axis(journal: Journal, steps: Steps, of: Ground) -> dict[str, Any]:
         "automargin": True,
     }  # fmt: skip
     axis |= {"dtick": 1} if steps.number <= NAMED else {"nticks": 15}
+    if 8 < steps.number <= NAMED:
+        axis["tickangle"] = 30  # plotly turns them by itself only after they have touched
     if steps.long:
         axis |= {"rangeslider": {"visible": True, "thickness": 0.07, "bgcolor": CLEAR, "borderwidth": 0}}
     return axis

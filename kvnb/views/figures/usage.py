@@ -29,7 +29,9 @@ def usage_figure(journal: Journal, *, dark: bool = False, until: int | None = No
     rows = levels(journal, steps.last)
     numbers, every = sampled(steps.last)
     says = f"of steps 0 to {steps.last - KEPT:,} one in {every:,} is drawn" if every > 1 else ""
-    figure = frame(journal, steps, of, usage_title(journal, rows, steps.last), pool_text(journal, steps, says), 400)
+    title, _, cache = usage_title(journal, rows, steps.last).partition("; ")
+    below = pool_text(journal, steps, *filter(None, (cache, says)))
+    figure = frame(journal, steps, of, title, below, 400)
     usable = max(1, journal.behaviour.num_blocks - 1)
     for place in range(4):
         _add_part(figure, of, rows, numbers, place)

@@ -14,7 +14,8 @@ from kvnb.errors import CommandError, UnknownName
 from kvnb.journal import Journal
 from kvnb.journal.columns import levels
 from kvnb.views.figures import NAMES, figure
-from kvnb.views.theme import REQUESTS
+from kvnb.views.figures.timeline import timeline_shown
+from kvnb.views.theme import REQUESTS, contrast, luminance
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 needs("plotly")
@@ -125,7 +126,8 @@ def test_no_eviction_is_lost_where_steps_are_left_out() -> None:
 
 def test_the_title_of_usage_is_a_sentence_with_its_figures() -> None:
     title = figure(seed_lab().journal, "usage").layout.title.text
-    assert "10 of 10 blocks in use, 1 evicted so far; 20 of 66 tokens from cache" in title
+    assert "10 of 10 blocks in use, 1 evicted so far<" in title
+    assert "20 of 66 tokens from cache" in title.split("<br>")[1]
 
 
 # --- blocks --------------------------------------------------------------------------------------------------
@@ -280,3 +282,37 @@ def test_no_figure_is_over_two_megabytes(steps: int, num_blocks: int) -> None:
     sizes |= {by: len(figure(journal, "queue", by=by).to_json()) for by in ("age", "owner")}
     print(steps, num_blocks, sizes)
     assert max(sizes.values()) < 2_000_000
+
+
+def test_a_pool_that_turns_over_at_each_step_under_long_names_stays_under_two_megabytes() -> None:
+    lab = Lab(64, block_size=4, device="none")
+    for k in range(240):
+        name = f"{k} " + "\N{PILE OF POO}" * 40
+        lab.admit(name, tokens=range(k * 1000, k * 1000 + 248))
+        lab.release(name)
+    assert len(timeline_shown(lab.journal, "blocks").value.to_json()) < 2_000_000
+
+
+@pytest.mark.parametrize("option", [{"by": "age"}, {"colour": 3}])
+def test_an_option_that_a_timeline_has_not_is_refused_in_one_line(option: dict[str, object]) -> None:
+    with pytest.raises(CommandError, match="the timeline usage has no option"):
+        figure(seed_lab().journal, "usage", **option)
+
+
+def test_the_templates_have_names_and_plotlys_own_default_stays() -> None:
+    pio = needs("plotly.io")
+    default = pio.templates.default
+    figure(seed_lab().journal, "usage")
+    assert {"kvnb", "kvnb_dark"} <= set(pio.templates)
+    assert pio.templates.default == default
+
+
+def test_discs_of_the_queue_can_be_read_on_a_light_page_and_on_a_dark_one() -> None:
+    for dark in (False, True):
+        drawn = figure(seed_lab().journal, "queue", dark=dark)
+        discs = [trace for trace in drawn.data if trace.mode == "markers+text"]
+        assert len(discs) == 2
+        for trace in discs:
+            assert contrast(trace.marker.color, trace.textfont.color) >= 4.5
+        light, hashed = (luminance(trace.marker.color) for trace in discs)
+        assert light > hashed
