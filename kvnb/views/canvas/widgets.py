@@ -27,7 +27,7 @@ from kvnb.views.theme import EDGE, HIT, LINE, LOST, painter
 from kvnb.views.tiles import NO_MARKS, Marks
 from kvnb.views.words import queue_ends, short
 
-_PARTS = ("frame.js", "ink.js", "page.js", "pointing.js", "legend.js", "tiles.js", "map.js", "strip.js", "index.js")
+_PARTS = ("frame.js", "ink.js", "page.js", "pointing.js", "legend.js", "tiles.js", "plots.js", "map.js", "strip.js", "index.js")
 _NAMED = 8
 _lock = RLock()
 

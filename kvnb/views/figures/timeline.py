@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from kvnb.journal import Journal
+from kvnb.views import page
 from kvnb.views.figures import check_name, figure, plain
 from kvnb.views.figures.static import blocks_svg, queue_svg, usage_svg
 from kvnb.views.markup import card, element, safe
@@ -49,6 +50,7 @@ class Timeline(Shown):
     """One timeline of a journal in all its forms; ``value`` is the plotly figure, made when it is first asked for."""
 
     def __init__(self, journal: Journal, which: str, **options: Any) -> None:
+        self._of = (journal, which)
         self.text = _TEXT[which](journal, options.get("until"))
         self.html = html(_SVG[which](journal, **options), self.text)
         # A journal grows: the figure, made later, ends where the text ends.
@@ -64,6 +66,10 @@ class Timeline(Shown):
         bundle: dict[str, Any] = super()._repr_mimebundle_(include, exclude)
         if find_spec("plotly"):
             bundle[MIME] = {**json.loads(_NEUTRAL.sub("#767676", self.value.to_json())), "config": CONFIG}
+            if page.is_live():
+                # On a page that somebody looks at its blocks are selected together with those of other pictures.
+                journal, which = self._of
+                bundle[MIME]["layout"]["meta"] = {"kvnb": {"pool": page.pool_id(journal), "which": which}}
         return bundle
 
 
