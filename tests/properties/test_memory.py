@@ -148,4 +148,4 @@ def test_memory_holds_what_the_journal_says_a_hit_is_as_good_as_computing_and_un
         AnyMemory, settings=settings(max_examples=250, stateful_step_count=30, derandomize=True, database=None, deadline=None)
     )
     print(f"\n{AnyMemory.finished} commands that were not refused")
-    assert AnyMemory.finished >= 1500
+    assert AnyMemory.finished >= 1000
