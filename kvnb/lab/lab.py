@@ -46,8 +46,9 @@ class Lab(LabLooks):
     log
         A file that gets every step before the command returns; ``force`` lets it overwrite what is no journal.
 
-    Raises SettingError or JournalError, and leaves nothing behind. Every command raises a KvnbError and changes
-    nothing when it cannot be done; after an interrupt the state is that before or after the command.
+    Raises SettingError, JournalError or MissingPackage, and leaves nothing behind. Every command raises a KvnbError and
+    changes nothing when it cannot be done; after an interrupt the state is that before or after the command. A forward
+    pass that fails or is interrupted is a step too: ComputeFailed or ComputeInterrupted says so, its requests are preempted.
     """
 
     def __init__(
