@@ -106,7 +106,8 @@ class Canvas(anywidget.AnyWidget):
         super().close()
 
     def _encoded(self, state: State, marks: Marks) -> bytes:
-        raise NotImplementedError
+        """What the page draws: every block, for a picture that does not say otherwise."""
+        return encode(state, marks, self._colours, self._seq)
 
     def _owners(self, state: State) -> dict[str, Any]:
         """The first requests that hold blocks, each with its colour's number, and how many more there are."""
@@ -119,8 +120,9 @@ class Canvas(anywidget.AnyWidget):
     def _heard(self, _: object, content: dict[str, Any], __: object) -> None:
         """The page asks for what is known of a block, or says which one was selected."""
         with _lock:
-            if "select" in content:
-                self._select(content["select"])
+            chosen = content.get("select", "")
+            if chosen is None or (type(chosen) is int and 0 <= chosen < self.journal.behaviour.num_blocks):
+                self._select(chosen)
             block_id = content.get("ask")
             if type(block_id) is int:
                 self.send({"about": block_id, "lines": lines(self.journal.state_at(self._step), block_id)})
@@ -135,9 +137,6 @@ class BlockMap(Canvas):
     """Every block in the order of its id, from numbered tiles down to pixels."""
 
     kind = "map"
-
-    def _encoded(self, state: State, marks: Marks) -> bytes:
-        return encode(state, marks, self._colours, self._seq)
 
 
 class QueueStrip(Canvas):

@@ -196,3 +196,13 @@ def test_a_widget_that_is_updated_looks_as_one_that_is_new() -> None:
             assert decode(old.frame).blocks == decode(new.frame).blocks
         old.close()
         new.close()
+
+
+def test_a_selection_of_no_block_of_the_pool_is_not_passed_on() -> None:
+    lab = seed_lab(1)
+    widget, heard = BlockMap(lab.journal, lab.state), []
+    widget.on_select(heard.append)
+    for chosen in ("x", 11, -1, True, 5, None):
+        widget._heard(widget, {"select": chosen}, [])
+    assert heard == [5, None]
+    widget.close()
