@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -27,6 +28,9 @@ RUN = """async index => {
   content.deselectAll();
   await app.commands.execute('notebook:run-cell');
 }"""
+
+
+_pages = count()
 
 
 class Server:
@@ -81,13 +85,15 @@ class NotebookPage:
     def __init__(self, page: Any, server: Server) -> None:
         self.page = page
         self._server = server
+        # A workspace of its own: a page that is loaded again opens what any page of its workspace had open last.
+        self._workspace = f"page-{next(_pages)}"
         self.complaints: list[str] = []
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
 
     def open(self, name: str) -> None:
         """Open a notebook and wait for its kernel."""
-        self.page.goto(f"{self._server.url}/lab/tree/{name}?reset")
+        self.page.goto(f"{self._server.url}/lab/workspaces/{self._workspace}/tree/{name}?reset")
         self.page.wait_for_function(READY)
 
     def run(self, *indices: int) -> None:
