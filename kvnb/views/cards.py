@@ -12,6 +12,7 @@ from kvnb.core.events import Cleared, Hashed, Hit, Took, Unhashed
 from kvnb.journal import Journal, State, Step
 from kvnb.journal.state import RequestState
 from kvnb.views import bars, text
+from kvnb.views.gauges import gauges
 from kvnb.views.markup import QUIET, card, chip, div, element, foot, quiet, row, safe, span
 from kvnb.views.theme import Painter, painter
 from kvnb.views.tiles import CROSS, Brush, Marks, marks_of, note, queue_cells, strip, table_cells
@@ -133,21 +134,8 @@ def _after(last: Step | None) -> str:
 
 
 def _figures(state: State) -> str:
-    counters, usable = state.counters, state.num_blocks - 1
-    figures = [
-        (f"{usable - len(state.queue):,} / {usable:,}", "used", f"usage {state.usage:.2f}"),
-        (f"{state.num_cached:,}", "cached", f"{count(len(state.copies), 'hash', 'hashes')} in the map"),
-        (f"{counters.hits:,} of {counters.queries:,}", "tokens hit", _share(counters.hits, counters.queries)),
-        (f"{counters.evicted_blocks:,}", "evicted", "so far"),
-    ]
-    return div("display:flex;flex-wrap:wrap;gap:2px 40px;margin-top:6px", " ".join(_figure(*figure) for figure in figures))
-
-
-def _share(part: int, whole: int) -> str:
-    if not whole:
-        return "no lookup yet"
-    percent = 100 * part / whole
-    return f"{percent:.1f} %" if 0 < percent < 9.95 else f"{percent:.0f} %"
+    figures = " ".join(_figure(*gauge[:3]) for gauge in gauges(state))
+    return div("display:flex;flex-wrap:wrap;gap:2px 40px;margin-top:6px", figures)
 
 
 def _figure(number: str, word: str, below: str) -> str:

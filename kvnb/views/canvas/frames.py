@@ -62,13 +62,25 @@ def encode(
     state: State, marks: Marks = NO_MARKS, colours: Colours = NO_COLOURS, seq: int = 0, ids: Sequence[int] | None = None
 ) -> bytes:
     """The blocks of a state as one frame; with ``ids`` only these, in the order given."""
-    words = words_of(state, marks, colours) if ids is None else _some_words(state, marks, colours, ids)
-    shared = [place for place, word in enumerate(words) if word & 3 == BOTH]
-    if ids is not None:
-        shared = [ids[place] for place in shared]
-    refs = array("H", [min(state.ref_cnt[block_id], _MOST_REFS) for block_id in shared])
-    head = _HEAD.pack(b"KV", VERSION, 0 if ids is None else SOME, seq, state.num_blocks, len(words))
-    return head + (b"" if ids is None else _little(array("I", ids))) + _little(words) + _little(refs)
+    if ids is None:
+        words = words_of(state, marks, colours)
+        return whole(state, words, [block_id for block_id, word in enumerate(words) if word & 3 == BOTH], seq)
+    words = words_at(state, marks, colours, ids)
+    shared = [block_id for block_id, word in zip(ids, words, strict=True) if word & 3 == BOTH]
+    return _head(state, SOME, seq, words) + _little(array("I", ids)) + _little(words) + _refs(state, shared)
+
+
+def whole(state: State, words: array[int], shared: Iterable[int], seq: int) -> bytes:
+    """A frame of every block whose words are known; ``shared``: the ids of shared blocks, ascending."""
+    return _head(state, 0, seq, words) + _little(words) + _refs(state, shared)
+
+
+def _head(state: State, flags: int, seq: int, words: array[int]) -> bytes:
+    return _HEAD.pack(b"KV", VERSION, flags, seq, state.num_blocks, len(words))
+
+
+def _refs(state: State, shared: Iterable[int]) -> bytes:
+    return _little(array("H", [min(state.ref_cnt[block_id], _MOST_REFS) for block_id in shared]))
 
 
 def words_of(state: State, marks: Marks, colours: Colours) -> array[int]:
@@ -89,7 +101,8 @@ def words_of(state: State, marks: Marks, colours: Colours) -> array[int]:
     return words
 
 
-def _some_words(state: State, marks: Marks, colours: Colours, ids: Iterable[int]) -> array[int]:
+def words_at(state: State, marks: Marks, colours: Colours, ids: Iterable[int]) -> array[int]:
+    """The words of these blocks, in their order."""
     bits = _OwnerBits(colours)
 
     def word(block_id: int) -> int:
@@ -140,6 +153,7 @@ def encode_queue(
 
 def _little(values: array[int]) -> bytes:
     if sys.byteorder == "big":
+        values = values[:]
         values.byteswap()
     return values.tobytes()
 
