@@ -19,7 +19,7 @@ from kvnb.manager.events import Extended
 EMPTY, CACHED, ONE, SHARED = range(4)
 """The kinds of a block: free and empty, free and cached, one owner, several."""
 
-_TOUCHING = (Took, Hit, Dropped, Hashed, Unhashed)
+TOUCHING = (Took, Hit, Dropped, Hashed, Unhashed)
 """What changes a block; no table or queue changes without one of these on the same ids."""
 
 
@@ -56,7 +56,7 @@ class Fold:
         for event in step.events:
             self.state.apply(event)
             kind = type(event)
-            if kind in _TOUCHING:
+            if kind in TOUCHING:
                 touched += event.ids  # type: ignore[union-attr]
             elif kind is Front or kind is Back:
                 self._queued(event.ids, step.number)  # type: ignore[union-attr]
