@@ -5,12 +5,15 @@ Must not know: how a command is carried out. Appending to ``steps`` is the one a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvnb.errors import UnknownName
 from kvnb.journal.digest import first_digest, next_digest
 from kvnb.journal.events import Event, Restored
+from kvnb.journal.lines import Lines
+from kvnb.journal.past import Moment, Past
 from kvnb.journal.state import State
 from kvnb.manager.behaviour import Behaviour
 from kvnb.manager.command import Command
@@ -53,6 +56,13 @@ class Journal:
 
     memory
         The settings of the memory behind the blocks, as plain values; outside the digest. None: block ids only.
+    lines
+        Which steps are in effect after which.
+    listeners
+        Called after each step of a pool that runs, when it is finished; they must not raise, nor take long.
+
+    Other threads may read ``steps``, states and lines while one adds steps. The state after the last step is one that all
+    share and that goes on with the journal; ``state_at(k, own=True)`` is for whoever reads it meanwhile.
     """
 
     def __init__(
@@ -67,7 +77,13 @@ class Journal:
         self.memory = memory
         self.steps = list(steps)
         self.first_digest = first_digest(behaviour)
-        self._fold: tuple[int, State] | None = None
+        self.listeners: list[Callable[[], object]] = []
+        self.lines = Lines(self.steps)
+        self._lock = RLock()
+        self._past = Past(self.steps, self.lines, lambda: State(behaviour.num_blocks), _fold)
+        # The moment after the last step that was asked for, and the one that another step was last asked for.
+        self._live: Moment[State] | None = None
+        self._looked: Moment[State] | None = None
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -89,49 +105,57 @@ class Journal:
 
     def lineage(self, k: int | None = None) -> list[int]:
         """The numbers of the steps that are in effect after step ``k`` (default: the last), undone ones left out."""
-        line: list[int] = []
-        for step in self.steps[:k]:
-            restored = step.of(Restored)
-            if not restored:
-                line.append(step.number)
-            while restored and line and line[-1] > restored[0].k:
-                line.pop()
-        return line
+        return self.lines.line(len(range(len(self.steps))[:k]))
 
     @property
     def state(self) -> State:
         """The state after the last step, for looking only; each step is folded once, whenever this is next asked."""
-        # While the fold moves it is put away: an interrupt in the middle leaves none rather than a torn one.
-        kept, self._fold = self._fold, None
-        done, state = kept or (0, State(self.behaviour.num_blocks))
-        for step in self.steps[done:]:
-            state = self.advance(state, step)
-        self._fold = (len(self.steps), state)
-        return state
+        with self._lock:
+            return self._live_at(len(self.steps))
 
-    def state_at(self, k: int) -> State:
-        """The state after step ``k`` (0: the new pool), for looking only. Raises UnknownName when out of range."""
-        if not 0 <= k <= len(self.steps):
-            raise UnknownName(f"no step {k}: there are steps 0 to {len(self.steps)}")
-        return self.state if k == len(self.steps) else self._fold_line(self.lineage(k))
+    def state_at(self, k: int, own: bool = False) -> State:
+        """The state after step ``k`` (0: the new pool), which is the caller's own unless ``k`` is the last step.
+
+        It is folded from a snapshot not far before, or from the state that was last asked for; see ``Past`` for how far
+        apart the snapshots are and how many. Raises UnknownName when ``k`` is out of range.
+
+        own
+            True: a copy also after the last step.
+        """
+        with self._lock:
+            last = len(self.steps)
+            if not 0 <= k <= last:
+                raise UnknownName(f"no step {k}: there are steps 0 to {last}")
+            if k == last:
+                return self._live_at(k).copy() if own else self._live_at(k)
+            looked, self._looked = self._looked, None
+            looked = self._past.reach(self.lines.end(k), looked)
+            self._looked = looked
+            return looked.thing.copy()
 
     def advance(self, state: State, step: Step) -> State:
         """``state`` with one more step folded in; a new one where the step restores an earlier state."""
         for event in step.events:
             if isinstance(event, Restored):
-                return self._fold_line(self.lineage(step.number))
+                with self._lock:
+                    return self._past.reach(self.lines.end(step.number)).thing
             state.apply(event)
         return state
 
-    def _fold_line(self, line: Iterable[int]) -> State:
-        state = State(self.behaviour.num_blocks)
-        for number in line:
-            for event in self.steps[number - 1].events:
-                state.apply(event)
-        return state
+    def _live_at(self, k: int) -> State:
+        # While the fold moves it is put away: an interrupt in the middle leaves none rather than a torn one.
+        live, self._live = self._live, None
+        live = self._past.reach(self.lines.end(k), live)
+        self._live = live
+        return live.thing
 
     def to_frame(self, rows: str = "steps") -> pd.DataFrame:
         """A pandas DataFrame, a row a step, or with ``"events"`` a row an event. Raises MissingPackage without pandas."""
         from kvnb.journal import frames
 
         return frames.to_frame(self, rows)
+
+
+def _fold(state: State, step: Step) -> None:
+    for event in step.events:
+        state.apply(event)

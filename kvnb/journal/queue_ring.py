@@ -19,6 +19,12 @@ class QueueRing:
         self._before = [num_blocks - 1, *range(num_blocks - 1)]
         self._length = num_blocks - 1
 
+    def copy(self) -> QueueRing:
+        """The same queue, independent of this one."""
+        ring = QueueRing.__new__(QueueRing)
+        ring._after, ring._before, ring._length = self._after.copy(), self._before.copy(), self._length
+        return ring
+
     def discard(self, block_id: int) -> None:
         """Take ``block_id`` out, from wherever it lies, if it is in."""
         after = self._after[block_id]
