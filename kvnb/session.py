@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from kvnb.errors import UnknownName, named, nearest
 from kvnb.journal.journal import Cell
@@ -28,11 +28,22 @@ DEFAULTS: dict[str, Any] = {
 """What ``new`` takes where nothing is said. Block size 4, so that a lesson fits a line; vLLM's own is 16."""
 
 
+class Panel(Protocol):
+    """What stands open for a pool, and outlives it when another pool takes its name."""
+
+    def renew(self, lab: Lab) -> None:
+        """Show the pool that took the name."""
+
+    def close(self) -> None:
+        """Be gone."""
+
+
 class Session:
     """A table of pools. At most one pool of a name; a new one takes the old one's place."""
 
     def __init__(self) -> None:
         self.labs: dict[str, Lab] = {}
+        self.panels: dict[str, Panel] = {}
         self.current: str | None = None
         self.defaults = dict(DEFAULTS)
         self.on_start: list[Callable[[Lab], None]] = []
@@ -83,13 +94,22 @@ class Session:
         del self.labs[lab.name]
         if self.current == lab.name:
             self.current = next(reversed(self.labs), None)
+        self.close_panel(lab.name)
         lab.close()
         return lab
 
+    def close_panel(self, name: str) -> None:
+        """Close what stands open under that name, if anything does."""
+        panel = self.panels.pop(name, None)
+        if panel is not None:
+            panel.close()
+
     def close_all(self) -> None:
-        """Forget every pool."""
+        """Forget every pool, and close what else stands open."""
         while self.labs:
             self.close(next(iter(self.labs)))
+        while self.panels:
+            self.close_panel(next(iter(self.panels)))
 
     def _start(self, name: str, make: Callable[[Lab | None], Lab]) -> tuple[Lab, Lab | None]:
         old = self.labs.get(name)
@@ -106,6 +126,8 @@ class Session:
         self.current = name
         if old:
             old.close()
+        if name in self.panels:
+            self.panels[name].renew(lab)
         for listener in self.on_start:
             listener(lab)
         return lab, old

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kvnb.commands.panels import dashboard, dock
 from kvnb.commands.verb import Arg, Verb, name, whole
 from kvnb.errors import CommandError, one_line
 from kvnb.session import Session
@@ -114,6 +115,11 @@ def _at(session: Session, step: int, pool: str | None = None) -> Shown:
     return at_shown(lab.journal, lab.journal.state_at(step), step)
 
 
+_PANEL = (
+    Arg("file", "a journal file to look through; without one, the pool in use", name, suggest="file"),
+    Arg("close", "take it away again", option=True),
+)
+
 LOOKS = (
     Verb(
         "show", "looks", "the pool, or one part of it",
@@ -162,4 +168,9 @@ LOOKS = (
         ),
         _timeline, ("timeline", "timeline usage", "timeline blocks"),
     ),
+    Verb(
+        "dashboard", "looks", "the pool live, in one panel: watch it, drive it, go back in time", _PANEL, dashboard,
+        ("dashboard", "dashboard --close"),
+    ),
+    Verb("dock", "looks", "the dashboard in a panel beside the notebook", _PANEL, dock, ("dock", "dock --close")),
 )  # fmt: skip

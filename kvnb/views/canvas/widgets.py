@@ -27,7 +27,10 @@ from kvnb.views.theme import EDGE, HIT, LINE, LOST, painter
 from kvnb.views.tiles import NO_MARKS, Marks
 from kvnb.views.words import queue_ends, short
 
-_PARTS = ("frame.js", "ink.js", "page.js", "pointing.js", "legend.js", "tiles.js", "plots.js", "map.js", "strip.js", "index.js")
+_PARTS = (
+    "frame.js", "ink.js", "page.js", "pointing.js", "legend.js", "tiles.js", "plots.js", "map.js", "strip.js",
+    "store.js", "mount.js", "requests.js", "timeline.js", "board.js", "index.js",
+)  # fmt: skip
 _NAMED = 8
 _lock = RLock()
 

@@ -1,7 +1,7 @@
 // The two functions that anywidget calls, for a widget and for each view of it.
 // Must not know: either picture.
 
-const kinds = { map: blockMap, queue: queueStrip };
+const kinds = { map: blockMap, queue: queueStrip, board };
 
 function render({ model, el, signal }) {
   el.classList.add("kvnb-canvas");
@@ -11,8 +11,9 @@ function render({ model, el, signal }) {
 
 // A widget of an output has no view: it looks for the place that the output left for it.
 function initialize({ model, signal }) {
-  signal.addEventListener("abort", () => forget(model));
-  if (model.get("place")) fillPlaces(model, signal, render);
+  if (model.get("view") !== "board") signal.addEventListener("abort", () => forget(model));
+  if (model.get("view") === "board") placeBoard(boardStore(model, signal), signal, render);
+  else if (model.get("place")) fillPlaces(model, signal, render);
 }
 
 // A page keeps the models of closed widgets, so they give up what they hold: twice, for they keep the value before too.

@@ -47,7 +47,9 @@ function blockMap(model, host, signal) {
   const foot = make("div", { display: "flex", alignItems: "flex-start", gap: "12px" }, undefined, host);
   const below = make("div", { flex: 1, minWidth: 0 }, undefined, foot), buttons = zoomButtons(foot);
   canvas.className = "kvnb-map";
-  let frame = readBlocks(model.get("frame")), ink = null, grid = null, pixels = null, due = 0;
+  // A widget of its own has bytes, a dashboard the frame that it added up.
+  const given = () => { const got = model.get("frame"); return got.words ? got : readBlocks(got); };
+  let frame = given(), ink = null, grid = null, pixels = null, due = 0;
   let scale = 0, left = 0, top = 0; // CSS pixels a block, and where the first block is
   const moments = () => frame.moments ??= [...frame.words.keys()].filter((id) => frame.words[id] & (HIT | LOST | BACK));
   const wide = () => host.clientWidth - 2 * EDGES, high = () => Math.ceil(frame.size / grid.columns) * grid.fit;
@@ -162,7 +164,7 @@ function blockMap(model, host, signal) {
   buttons.wire(picture, signal);
   const fresh = () => {
     if (model.get("frame").byteLength < 16) return;
-    frame = readBlocks(model.get("frame"));
+    frame = given();
     pixels = null; draw(); pointed.fresh();
   };
   model.on("change:frame", fresh);

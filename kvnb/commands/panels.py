@@ -1,0 +1,108 @@
+"""Dashboards: one a pool, and how a click in it becomes a line of the table of verbs.
+
+Must not know: how a dashboard looks.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kvnb.errors import CommandError, MissingPackage
+from kvnb.journal import Journal, jsonl
+from kvnb.lab import Lab
+from kvnb.session import Session
+from kvnb.views import page
+from kvnb.views.dashboard.lines import VERBS, quoted
+from kvnb.views.dashboard.shown import DashboardShown
+
+if TYPE_CHECKING:
+    from kvnb.views.dashboard.dashboard import Dashboard
+
+DRAWN = 64
+"""A pool of up to so many blocks opens with the order of its free queue, a larger one with its usage."""
+
+
+class Clicks:
+    """Runs lines against the pool of that name, each recorded as a click; see ``Driver``."""
+
+    def __init__(self, session: Session, lab: Lab) -> None:
+        self._session, self._name = session, lab.name
+        self.verbs = tuple(verb for verb in VERBS if verb != "generate" or lab.worker is not None)
+
+    def run(self, line: str) -> str:
+        """See ``Driver.run``."""
+        from kvnb.commands.run import run_line
+
+        with self._session.lab(self._name).clicked():
+            result = run_line(self._session, f"{line} --pool {quoted(self._name)}", _nothing).result
+        return repr(result).split("\n", 1)[0]
+
+    def written(self, line: str) -> str:
+        """See ``Driver.written``."""
+        return line if self._session.current == self._name else f"{line} --pool {quoted(self._name)}"
+
+
+def _nothing(source: str) -> Any:
+    raise CommandError(f"a click stands for itself: {source!r} has no value")
+
+
+def dashboard(session: Session, file: str | None = None, close: bool = False, pool: str | None = None) -> DashboardShown:
+    """Show the dashboard of a pool, or of a journal file to look through. Raises MissingPackage, UnknownName, JournalError."""
+    return _shown(session, file, close, pool, docked=False)
+
+
+def dock(session: Session, file: str | None = None, close: bool = False, pool: str | None = None) -> DashboardShown:
+    """The same in a panel beside the notebook."""
+    return _shown(session, file, close, pool, docked=True)
+
+
+def _shown(session: Session, file: str | None, close: bool, pool: str | None, docked: bool) -> DashboardShown:
+    lab = session.lab(pool) if file is None else None
+    journal = lab.journal if lab else jsonl.read(Path(str(file))).journal
+    key = lab.name if lab else f"file {file}"
+    if close or not page.is_live():
+        # Where nobody looks there is no widget: the static form is all that such a notebook keeps.
+        session.close_panel(key)
+        return DashboardShown(journal, None)
+    panel = session.panels.get(key)
+    if panel is None:
+        panel = session.panels[key] = DashboardPanel(session, journal, lab)
+    assert isinstance(panel, DashboardPanel)
+    panel.show(journal)
+    if docked:
+        panel.dashboard.dock()
+    return DashboardShown(journal, panel.dashboard, docked)
+
+
+class DashboardPanel:
+    """The dashboard of a session's pool, or of a journal file; see ``Panel``."""
+
+    def __init__(self, session: Session, journal: Journal, lab: Lab | None) -> None:
+        try:
+            from kvnb.views.dashboard.dashboard import Dashboard
+        except ModuleNotFoundError as error:
+            if error.name not in ("ipywidgets", "anywidget"):
+                raise
+            raise MissingPackage.named(error.name, "a dashboard") from error
+        self._session = session
+        which = "queue" if journal.behaviour.num_blocks <= DRAWN else "usage"
+        self.dashboard: Dashboard = Dashboard(journal, *self._driven(lab), which)
+
+    def show(self, journal: Journal) -> None:
+        """Show a file as it is now; a pool's own journal is followed already."""
+        if journal is not self.dashboard.journal:
+            self.dashboard.follow(journal, self.dashboard.driver, self.dashboard.held)
+
+    def renew(self, lab: Lab) -> None:
+        """See ``Panel.renew``."""
+        self.dashboard.follow(lab.journal, *self._driven(lab))
+
+    def close(self) -> None:
+        """See ``Panel.close``."""
+        self.dashboard.close()
+
+    def _driven(self, lab: Lab | None) -> tuple[Clicks | None, str]:
+        if lab is None:
+            return None, "a journal file, to look through"
+        return Clicks(self._session, lab), f"loaded from {lab.loaded_from}, not driven yet" if lab.loaded_from else ""

@@ -1,0 +1,53 @@
+// Other widgets inside a board, and a board inside an output: what JupyterLab itself would attach, attached by hand.
+// Must not know: what the widgets are.
+
+// The view of another widget of the kernel, in a place of its own; gone with `signal`.
+function mounted(store, id, host, signal) {
+  const place = make("div", { minHeight: "32px" }, undefined, host), { widget_manager: manager } = store.model;
+  place.className = "kvnb-mounted";
+  (async () => {
+    const model = await modelOf(manager, id, signal), view = model && await manager.create_view(model);
+    if (!view) return;
+    const leave = () => { view.luminoWidget?.dispose(); view.remove(); };
+    if (signal.aborted || !place.isConnected) return leave();
+    attach(view, place);
+    signal.addEventListener("abort", leave);
+  })();
+}
+
+// After a reload of the page all widgets are made again, in no order.
+async function modelOf(manager, id, signal) {
+  for (let tries = 0; tries < 50 && !signal.aborted; tries++) {
+    try { return await manager.get_model(id); } catch { await new Promise((done) => setTimeout(done, 100)); }
+  }
+  return null;
+}
+
+// Lumino's own `attach` tells a widget and all that is in it that they are on a page now.
+function attach(view, place) {
+  const widget = view.luminoWidget;
+  if (widget?.constructor.attach) widget.constructor.attach(widget, place);
+  else place.append(view.el);
+}
+
+// A board in the output that has its mark: in the newest one only, the others show what they showed when they were made.
+function placeBoard(store, signal, render) {
+  const { model } = store;
+  let now = null, end = null;
+  const leave = () => { end?.(); now = end = null; };
+  const look = () => {
+    const id = model.get("place"), found = id && store.alive ? document.querySelector(`[data-kvnb-place="${CSS.escape(id)}"]`) : null;
+    if (found === now) return;
+    leave();
+    if (found) { now = found; end = fill(found, model, render); }
+  };
+  const has = (node) => node.nodeType === 1 && (node.matches("[data-kvnb-place]") || node.querySelector("[data-kvnb-place]"));
+  const watch = new MutationObserver((records) => {
+    if ((now && !now.isConnected) || records.some(({ addedNodes }) => [...addedNodes].some(has))) look();
+  });
+  watch.observe(document.body, { childList: true, subtree: true });
+  store.on("place", look, signal);
+  store.on("gone", leave, signal);
+  signal.addEventListener("abort", () => { watch.disconnect(); leave(); });
+  look();
+}

@@ -1,0 +1,83 @@
+// The timeline of a dashboard: plotly draws it, in the place of the one before; the future of the step shown is dimmed.
+// Must not know: which timelines there are.
+
+const PLOTLY = Symbol.for("kvnb.plotly");
+
+// plotly.js, asked of the kernel once a page; it comes gzipped.
+function plotly(model) {
+  return (globalThis[PLOTLY] ??= new Promise((got) => {
+    const take = (content, buffers) => {
+      if (!content.plotly) return;
+      model.off("msg:custom", take);
+      unpacked(buffers[0]).then(got);
+    };
+    model.on("msg:custom", take);
+    model.send({ plotly: 1 });
+  }));
+}
+
+async function unpacked(view) {
+  const bytes = new Blob([view]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const url = URL.createObjectURL(new Blob([await new Response(bytes).text()], { type: "text/javascript" }));
+  const before = Object.getOwnPropertyDescriptor(globalThis, "Plotly");
+  await import(url);
+  URL.revokeObjectURL(url);
+  const found = globalThis.Plotly;
+  // The library names itself for the whole page: another one of that name stays what it was.
+  if (before) Object.defineProperty(globalThis, "Plotly", before); else delete globalThis.Plotly;
+  return found;
+}
+
+const isDark = () => document.body.dataset.jpThemeLight === "false"
+  || (document.body.dataset.jpThemeLight === undefined && matchMedia("(prefers-color-scheme: dark)").matches);
+
+function timelineOf(store, host, signal) {
+  const { model } = store, wrong = make("div", { opacity: .72 }, "", host), plot = make("div", { display: "none" }, undefined, host);
+  plot.className = "kvnb-timeline";
+  let figure = null, drawn = null, busy = false, again = false, dark = null;
+
+  // One drawing at a time; what comes meanwhile is drawn once, at the end.
+  async function draw() {
+    if (busy) { again = true; return; }
+    busy = true;
+    try {
+      const which = figure?.which;
+      wrong.textContent = figure?.wrong ?? "";
+      plot.style.display = which ? "" : "none";
+      if (which) {
+        const lib = await plotly(model);
+        if (signal.aborted) return;
+        await lib.react(plot, figure.data, { ...figure.layout, shapes: [...(figure.layout.shapes ?? []), ...future()], autosize: true }, { ...figure.config, responsive: true });
+        plot.dataset.until = figure.until; plot.dataset.which = which; plot.dataset.step = store.news.step;
+        drawn = lib;
+      }
+    } finally { busy = false; }
+    if (again && !signal.aborted) { again = false; draw(); }
+  }
+  const fresh = () => { figure = JSON.parse(model.get("figure") || "null"); draw(); };
+  // A veil of the ground's colour over the steps to come.
+  function future() {
+    const { step, now } = store.news;
+    if (now || step >= figure.until) return [];
+    const ground = getComputedStyle(document.body).getPropertyValue("--jp-layout-color0").trim() || (isDark() ? "#111" : "#fff");
+    const veil = { type: "rect", xref: "x", yref: "paper", x0: step + .5, x1: figure.until + .6, y0: 0, y1: 1, layer: "above" };
+    const edge = { type: "line", xref: "x", yref: "paper", x0: step + .5, x1: step + .5, y0: 0, y1: 1, layer: "above" };
+    return [{ ...veil, fillcolor: ground, opacity: .72, line: { width: 0 } }, { ...edge, line: { color: "#808080", width: 1, dash: "dot" } }];
+  }
+  const themed = () => {
+    if (dark === isDark()) return;
+    dark = isDark();
+    try { model.send({ dark }); } catch { /* without a kernel the figure stays as it is */ }
+  };
+  let seen = null;
+  store.on("figure", fresh, signal);
+  store.on("news", () => {
+    const { step, now } = store.news, here = now ? null : step;
+    if (here !== seen && figure?.which) draw();
+    seen = here;
+  }, signal);
+  whenLooksChange(host, signal, themed);
+  signal.addEventListener("abort", () => drawn?.purge(plot));
+  themed();
+  fresh();
+}

@@ -1,0 +1,81 @@
+"""One thread a kernel that lets panels speak: it wakes when something happened, and waits when it is too soon.
+
+Must not know: what a panel is, beyond ``speak`` and ``complain``.
+
+A running command only leaves a mark and wakes the thread, so it pays nothing for what is drawn, and an interrupt, which
+reaches the main thread alone, never cuts a picture in two.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Protocol
+
+
+class Panel(Protocol):
+    """What speaks when it is its turn."""
+
+    def speak(self, now: float, crowd: int) -> float | None:
+        """Send what may be sent at ``now``; seconds until there is more, None when there is nothing."""
+
+    def complain(self, error: Exception) -> None:
+        """Show that speaking failed."""
+
+
+class Ticker:
+    """The panels that are open; the thread begins with the first and then stays, asleep while there is none."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.panels: list[Panel] = []
+        self._clock = clock
+        # A queue in C: putting into it can neither be interrupted in the middle nor wait for a lock.
+        self._woken: SimpleQueue[bool] = SimpleQueue()
+        self._thread: Thread | None = None
+
+    def add(self, panel: Panel) -> None:
+        """Let a panel speak from now on."""
+        self.panels.append(panel)
+        if self._thread is None:
+            self._thread = Thread(target=self._run, name="kvnb-ticker", daemon=True)
+            self._thread.start()
+        self.wake()
+
+    def remove(self, panel: Panel) -> None:
+        """Let it speak no more."""
+        if panel in self.panels:
+            self.panels.remove(panel)
+        self.wake()
+
+    def wake(self) -> None:
+        """Something happened."""
+        self._woken.put(True)
+
+    def _run(self) -> None:
+        wait: float | None = None
+        while True:
+            # Its time has come, or something happened: often several things, which are told together.
+            with suppress(Empty):
+                self._woken.get(timeout=wait)
+                while True:
+                    self._woken.get_nowait()
+            wait = self._round()
+
+    def _round(self) -> float | None:
+        """Every panel's turn; seconds until the next, None when none has anything to say."""
+        waits = [self._turn(panel) for panel in list(self.panels)]
+        return min((wait for wait in waits if wait is not None), default=None)
+
+    def _turn(self, panel: Panel) -> float | None:
+        try:
+            return panel.speak(self._clock(), len(self.panels))
+        except Exception as error:  # one panel's mistake is shown by it, and the others go on
+            panel.complain(error)
+            return None
+
+
+ticker, drawer = Ticker(), Ticker()
+"""The kernel's: one for what takes milliseconds, one for timelines, which take longer."""
