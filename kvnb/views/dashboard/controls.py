@@ -53,7 +53,9 @@ class Controls:
         self.now.on_click(lambda _: moved(self.slider.max))
         self.slider.observe(self._slid, "value")
         self._link = widgets.jsdlink((self.play, "value"), (self.slider, "value"))
-        self.choose = widgets.ToggleButtons(options=[*zip(NAMES, NAMES, strict=True), ("none", "")], value=which, style={"button_width": "72px"})
+        self.choose = widgets.ToggleButtons(
+            options=[*zip(NAMES, NAMES, strict=True), ("none", "")], value=which, style={"button_width": "72px"}
+        )
         self.choose.observe(lambda change: chosen(change["new"]), "value")
         self.go_on = _button("go on", "Let the buttons change this pool")
         self.go_on.on_click(lambda _: go_on())

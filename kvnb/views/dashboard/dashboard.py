@@ -27,8 +27,9 @@ from kvnb.views.page import pool_id
 from kvnb.views.text import size_text
 from kvnb.views.words import short
 
-NEWS, SLOW = 0.25, 1.0
-"""Seconds between two messages of a kind: four news, one slider, one that plays and one list of names a second."""
+NEWS, SLOW = 0.3, 1.5
+"""Seconds between two messages of a kind. With the timeline no second has more than ten: four news; a slider, what plays it,
+and a list of names, which go together; a timeline."""
 
 
 class Driver(Protocol):
@@ -159,10 +160,9 @@ class Dashboard:
     def _clicked(self, verb: str, fields: Fields) -> None:
         if self.driver is None or self.held:
             return
-        with self._lock:
-            typed = line(verb, fields, self.journal.state if self.feed.behind else self.feed.state)
         # The pool is driven without the lock: what draws never waits for what computes.
         try:
+            typed = line(verb, fields, self.journal.state)
             says, wrong = self.driver.run(typed), False
             self._lines.append(typed)
         except KvnbError as error:

@@ -9,7 +9,9 @@ from collections.abc import Container, Sequence
 from itertools import count
 from typing import NamedTuple
 
+from kvnb.errors import CommandError
 from kvnb.journal import State
+from kvnb.views.words import listed
 
 VERBS = ("admit", "append", "generate", "release", "preempt", "reset", "undo")
 """What can be clicked, in the order of the buttons."""
@@ -25,11 +27,14 @@ class Fields(NamedTuple):
 
 
 def line(verb: str, fields: Fields, state: State) -> str:
-    """``admit r0 'a text'``. Without a name: a new one for ``admit``, the only request for the others, if it is one."""
+    """``admit r0 'a text'``. Without a name: a new one for ``admit``, for the others the only request that it can mean.
+
+    Raises CommandError when there is none, or are several.
+    """
     if verb in ("reset", "undo"):
         return verb
     name = fields.name or (_new_name(state.requests) if verb == "admit" else _only(verb, state))
-    words = [name] * bool(name)
+    words = [name]
     if verb in ("admit", "append") and fields.text:
         words.append(fields.text)
     if verb == "generate":
@@ -43,7 +48,10 @@ def _new_name(taken: Container[str]) -> str:
 
 def _only(verb: str, state: State) -> str:
     names = [name for name, request in state.requests.items() if verb == "release" or request.state == "running"]
-    return names[0] if len(names) == 1 else ""
+    if len(names) == 1:
+        return names[0]
+    which = f"choose one of {listed(names)}" if names else "there is none that it can mean"
+    raise CommandError(f"{verb} needs a request: {which}")
 
 
 def quoted(word: str) -> str:

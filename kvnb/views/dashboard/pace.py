@@ -30,4 +30,4 @@ class Pace:
     def sent(self, now: float, took: float = 0.0, share: float = 1.0) -> None:
         """It was sent; ``took`` seconds of work may be at most ``share`` of all time until the next."""
         self.wanted = False
-        self.last = max(now, now + took / share - self.every) if took else now
+        self.last = max(now, now + took / share - self.every)

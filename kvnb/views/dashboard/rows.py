@@ -12,7 +12,7 @@ from kvnb.journal import State
 from kvnb.journal.state import RequestState
 from kvnb.views.canvas.frames import Colours
 from kvnb.views.text import tokens_text
-from kvnb.views.words import short
+from kvnb.views.words import count, short
 
 MOST, HEAD, TAIL, NAMED = 12, 28, 4, 8
 """Rows; ids of a table's front and of its back; requests named in the legend of the map."""
@@ -31,9 +31,14 @@ def _row(name: str, request: RequestState, colours: Colours) -> dict[str, Any]:
     table = request.table
     hidden = max(0, len(table) - HEAD - TAIL)
     return {
-        "name": short(name, 24), "colour": colours.number(name), "tokens": tokens_text(request), "note": _note(request),
+        "name": short(name, 24), "colour": colours.number(name), "tokens": _tokens(request), "note": _note(request),
         "head": table[:HEAD] if hidden else table[:], "hidden": hidden, "tail": table[-TAIL:] if hidden else [],
     }  # fmt: skip
+
+
+def _tokens(request: RequestState) -> str:
+    """As in the tables, with a comma in large numbers."""
+    return tokens_text(request).replace(f"{request.num_tokens} tokens", count(request.num_tokens, "token"), 1)
 
 
 def _note(request: RequestState) -> str:

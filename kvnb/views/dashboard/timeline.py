@@ -19,8 +19,8 @@ from kvnb.views.figures import figure
 from kvnb.views.figures.timeline import CONFIG
 from kvnb.views.page import pool_id
 
-EVERY, SHARE = 1.0, 0.1
-"""Seconds between two timelines, and the part of all time that may go into making them."""
+EVERY, SHARE, LONGEST = 1.0, 0.2, 10.0
+"""Seconds between two timelines; the part of all time that may go into making them; but no wait is longer than this."""
 AHEAD, NEAR = 60, 100
 """A step in the past that is not among the last ``NEAR`` is drawn with so many steps after it."""
 
@@ -76,13 +76,9 @@ class LiveTimeline:
             self._pace.want()
         if self._pace.wait(now, crowd) == 0:
             self._pace.sent(now)
-            began = time.monotonic()
-            made = self._made(until) if self.which else {}
-            with self._lock:
-                self._draw(made)
-            self._drawn = until
-            self._pace.sent(now, time.monotonic() - began, SHARE)
-            self._pace.wanted = until != self._until(self.step)
+            took = self._show(until)
+            self._pace.sent(now, min(took, SHARE * LONGEST), SHARE)
+            self._pace.wanted = self.which != "" and until != self._until(self.step)
         return self._pace.wait(now, crowd)
 
     def complain(self, error: Exception) -> None:
@@ -93,6 +89,17 @@ class LiveTimeline:
         self._pace.last = -1e9
         self._pace.want()
         self._ticker.wake()
+
+    def _show(self, until: int) -> float:
+        """Make and draw it; the seconds that this took, without what is loaded the first time."""
+        if self.which:
+            import plotly.graph_objects  # type: ignore[import-untyped]  # noqa: F401
+        began = time.monotonic()
+        made = self._made(until) if self.which else {}
+        with self._lock:
+            self._draw(made)
+        self._drawn = until
+        return time.monotonic() - began
 
     def _until(self, step: int | None) -> int:
         steps = len(self._journal)

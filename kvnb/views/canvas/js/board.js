@@ -21,6 +21,7 @@ const GONE = "The kernel that drew this is gone: run %kvpool dashboard again.";
 
 function boardOf(store, host, signal) {
   const { model } = store, parts = model.get("parts");
+  if (!host.closest("[data-kvnb-place]")) host.style.padding = "8px 12px"; // a panel of its own has no margins
   host.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys, and letters in the fields
   Object.assign(host.style, { maxWidth: "900px", font: "13px/1.4 var(--jp-content-font-family, sans-serif)" });
   head(store, host, signal);
@@ -73,7 +74,7 @@ function head(store, host, signal) {
 }
 
 function gaugesOf(store, host, signal) {
-  const line = make("div", { display: "flex", flexWrap: "wrap", gap: "6px 32px", margin: "6px 0 4px" }, undefined, host);
+  const line = make("div", { display: "flex", flexWrap: "wrap", gap: "6px 24px", margin: "6px 0 4px" }, undefined, host);
   line.className = "kvnb-gauges";
   const draw = () => line.replaceChildren(...store.news.gauges.map(gaugeOf));
   store.on("news", draw, signal);
@@ -81,7 +82,7 @@ function gaugesOf(store, host, signal) {
 }
 
 function gaugeOf([figure, word, below, part]) {
-  const one = make("div", { minWidth: "120px", lineHeight: "16px" }), first = make("div", {}, undefined, one);
+  const one = make("div", { minWidth: "104px", lineHeight: "16px" }), first = make("div", {}, undefined, one);
   make("b", { fontSize: "18px", lineHeight: "24px", fontVariantNumeric: "tabular-nums" }, figure, first);
   make("span", {}, ` ${word}`, first);
   const bar = make("div", { height: "4px", borderRadius: "2px", margin: "1px 0 2px", overflow: "hidden" }, undefined, one);

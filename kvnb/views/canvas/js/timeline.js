@@ -31,6 +31,16 @@ async function unpacked(view) {
 const isDark = () => document.body.dataset.jpThemeLight === "false"
   || (document.body.dataset.jpThemeLight === undefined && matchMedia("(prefers-color-scheme: dark)").matches);
 
+// Where there is little room the words above a figure take more lines.
+function narrowed({ data, layout }, wide) {
+  if (wide >= 620) return layout;
+  const [first, second, ...rest] = layout.title.text.replace("; ", ";<br>").split(" · ");
+  const text = [[first, second].filter(Boolean).join(" · "), rest.join(" · ")].filter(Boolean).join("<br>");
+  const named = data.filter(({ name, showlegend }) => name && showlegend !== false).length;
+  const lines = text.split("<br>").length - 2 + Math.max(0, Math.ceil(named * 150 / (wide - 90)) - 1), more = 18 * lines;
+  return { ...layout, title: { ...layout.title, text }, margin: { ...layout.margin, t: 88 + more }, height: layout.height + more };
+}
+
 function timelineOf(store, host, signal) {
   const { model } = store, wrong = make("div", { opacity: .72 }, "", host), plot = make("div", { display: "none" }, undefined, host);
   plot.className = "kvnb-timeline";
@@ -47,8 +57,9 @@ function timelineOf(store, host, signal) {
       if (which) {
         const lib = await plotly(model);
         if (signal.aborted) return;
-        await lib.react(plot, figure.data, { ...figure.layout, shapes: [...(figure.layout.shapes ?? []), ...future()], autosize: true }, { ...figure.config, responsive: true });
-        plot.dataset.until = figure.until; plot.dataset.which = which; plot.dataset.step = store.news.step;
+        const shapes = [...(figure.layout.shapes ?? []), ...future()];
+        await lib.react(plot, figure.data, { ...narrowed(figure, plot.clientWidth), shapes, autosize: true }, figure.config);
+        Object.assign(plot.dataset, { until: figure.until, which, step: store.news.step, dark: figure.dark });
         drawn = lib;
       }
     } finally { busy = false; }
@@ -69,14 +80,18 @@ function timelineOf(store, host, signal) {
     dark = isDark();
     try { model.send({ dark }); } catch { /* without a kernel the figure stays as it is */ }
   };
-  let seen = null;
+  let seen = null, wide = 0;
   store.on("figure", fresh, signal);
   store.on("news", () => {
     const { step, now } = store.news, here = now ? null : step;
     if (here !== seen && figure?.which) draw();
     seen = here;
   }, signal);
-  whenLooksChange(host, signal, themed);
+  whenLooksChange(host, signal, () => {
+    themed();
+    if (drawn && figure?.which && plot.clientWidth !== wide) draw();
+    wide = plot.clientWidth;
+  });
   signal.addEventListener("abort", () => drawn?.purge(plot));
   themed();
   fresh();
