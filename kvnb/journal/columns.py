@@ -5,14 +5,15 @@ Must not know: how it is drawn. One pass over the events; only what a step touch
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kvnb.core.events import Back, Cleared, Dropped, Front, Hashed, Hit, Took, Unhashed
-from kvnb.journal.events import Restored
 from kvnb.journal.journal import Journal, Step
+from kvnb.journal.past import NEAREST, Past
 from kvnb.journal.state import State
 from kvnb.manager.events import Extended
 
@@ -32,6 +33,8 @@ class Fold:
         By block id the step that last put it in the free queue; 0 for the new pool.
     last
         By block id the request whose table it last entered; None for nobody.
+    touched
+        The ids of the blocks that the last step touched, some of them several times.
     """
 
     def __init__(self, num_blocks: int) -> None:
@@ -40,17 +43,23 @@ class Fold:
         self.counts = [num_blocks - 1, 0, 0, 0]
         self.since = [0] * num_blocks
         self.last: list[str | None] = [None] * num_blocks
+        self.touched: Sequence[int] = ()
 
-    @classmethod
-    def along(cls, journal: Journal, line: Iterable[int]) -> Fold:
-        """The fold of these steps."""
-        fold = cls(journal.behaviour.num_blocks)
-        for number in line:
-            fold.apply(journal.steps[number - 1])
-        return fold
+    def copy(self) -> Fold:
+        """The same, independent of this one."""
+        other = Fold.__new__(Fold)
+        other.state, other.touched = self.state.copy(), self.touched
+        other.kinds, other.counts = self.kinds.copy(), self.counts.copy()
+        other.since, other.last = self.since.copy(), self.last.copy()
+        return other
+
+    @property
+    def size(self) -> int:
+        """About how much a copy copies, 1 a block."""
+        return self.state.size
 
     def apply(self, step: Step) -> Sequence[int]:
-        """Add a step that restores nothing; the ids of the blocks it touched, some of them several times."""
+        """Add a step that restores nothing; gives what it ``touched``."""
         touched: list[int] = []
         everything = False
         for event in step.events:
@@ -64,9 +73,9 @@ class Fold:
                 self._owned(event.ids, event.name)  # type: ignore[union-attr]
             elif kind is Cleared:
                 everything = True
-        changed = range(1, len(self.kinds)) if everything else touched
-        self._count(changed)
-        return changed
+        self.touched = range(1, len(self.kinds)) if everything else touched
+        self._count(self.touched)
+        return self.touched
 
     def _queued(self, ids: Iterable[int], number: int) -> None:
         for block_id in ids:
@@ -91,15 +100,17 @@ def walk(journal: Journal, until: int | None = None) -> Iterator[tuple[int, Fold
 
     The fold is the same object as long as nothing is undone.
     """
-    fold = Fold(journal.behaviour.num_blocks)
-    everything = range(1, journal.behaviour.num_blocks)
-    yield 0, fold, everything
-    for step in journal.steps[:until]:
-        if step.of(Restored):
-            fold = Fold.along(journal, journal.lineage(step.number))
-            yield step.number, fold, everything
-        else:
-            yield step.number, fold, fold.apply(step)
+    steps, num_blocks = journal.steps[:until], journal.behaviour.num_blocks
+    everything = range(1, num_blocks)
+    # Nobody goes back where nothing is undone, and no snapshot is needed.
+    spacing = NEAREST if len(journal.lineage(len(steps))) < len(steps) else sys.maxsize
+    past = Past(steps, journal.lines, lambda: Fold(num_blocks), Fold.apply, spacing)
+    moment = past.reach(0)
+    yield 0, moment.thing, everything
+    for step in steps:
+        end = journal.lines.end(step.number)
+        moment = past.reach(end, moment)
+        yield step.number, moment.thing, moment.thing.touched if end == step.number else everything
 
 
 # --- how many ------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kvnb.journal.journal import Step
 
 NEAREST = 256
-"""Work (see ``_work``) between two snapshots of a small pool; 0.1 ms to fold."""
+"""Work between two snapshots at least: events, and the blocks that each is about. To fold it takes 0.1 ms."""
 MOST = 256
 """Snapshots, at most."""
 ROOM = 2_000_000
@@ -51,14 +51,23 @@ class Moment(Generic[T]):
     kept: int = 0
 
 
+@dataclass(frozen=True)
+class Snapshot(Generic[T]):
+    """A ``thing`` that nobody changes any more, its size, and how much was done until then."""
+
+    thing: T
+    work: int
+    size: int
+
+
 class Past(Generic[T]):
     """Folds to the end of any line of steps from the nearest moment before it.
 
-    While it folds it leaves snapshots, so far apart that copying costs less than folding, and that they take no more
-    memory than the steps themselves: at least ``spacing`` apart in work, and at least half the size of a snapshot.
-    There are at most ``MOST`` of them, their sizes at most ``ROOM``; beyond that the spacing is doubled, and those that
-    are now too near to another are dropped. So what lies between a step that was once passed and the nearest snapshot
-    before it on its line is at most about twice the spacing, or one step.
+    While it folds it leaves snapshots, at least ``spacing`` apart in work, and so far that copying costs less than
+    folding and that they take about as much memory as the steps do, no more: see ``_apart``. There are at most ``MOST``
+    of them, their sizes at most ``ROOM``; beyond that the spacing is doubled, and those that are now too near to the one
+    before are dropped. So from the nearest snapshot to a step that was once passed it is at most about twice the spacing,
+    and a step.
 
     Not for two threads at once. An interrupt leaves every snapshot whole; the moment that was being moved is torn.
 
@@ -77,8 +86,7 @@ class Past(Generic[T]):
         self._steps, self._lines, self._new, self._fold = steps, lines, new, fold
         self._spacing = spacing
         self._size = 0
-        # By step what nobody changes any more, and how much was done until then.
-        self._kept: dict[int, tuple[T, int]] = {}
+        self._kept: dict[int, Snapshot[T]] = {}
 
     def reach(self, end: int, start: Moment[T] | None = None) -> Moment[T]:
         """The moment after step ``end`` of its line, which is one that ``lines`` gave.
@@ -94,42 +102,48 @@ class Past(Generic[T]):
             self._move(moment, number)
         return moment
 
+    @property
+    def _apart(self) -> int:
+        # A copy costs a block about half as much as folding does; with large pools, whose steps are many, nearness counts.
+        return max(self._spacing, min(4 * self._size, 20_000), self._size // 2)
+
     def _from(self, at: int) -> Moment[T]:
         if not at:
-            return Moment(0, self._new())
-        thing, work = self._kept[at]
-        return Moment(at, thing.copy(), work, work)
+            new = Moment(0, self._new())
+            self._size = new.thing.size
+            return new
+        near = self._kept[at]
+        return Moment(at, near.thing.copy(), near.work, near.work)
 
     def _move(self, moment: Moment[T], number: int) -> None:
         step = self._steps[number - 1]
         self._fold(moment.thing, step)
         moment.end = number
         moment.work += _work(step)
-        if moment.work - moment.kept >= max(self._spacing, self._size // 2):
+        if moment.work - moment.kept >= self._apart:
             self._keep(moment)
 
     def _keep(self, moment: Moment[T]) -> None:
         thing = moment.thing.copy()
         self._size = thing.size
-        self._kept[moment.end] = (thing, moment.work)
+        self._kept[moment.end] = Snapshot(thing, moment.work, self._size)
         moment.kept = moment.work
-        while len(self._kept) > MOST or sum(thing.size for thing, _ in self._kept.values()) > ROOM:
-            self._spacing = 2 * max(self._spacing, self._size // 2)
+        while len(self._kept) > MOST or sum([kept.size for kept in self._kept.values()]) > ROOM:
+            self._spacing = 2 * self._apart
             self._kept = self._thinned()
 
-    def _thinned(self) -> dict[int, tuple[T, int]]:
+    def _thinned(self) -> dict[int, Snapshot[T]]:
         """Those that are ``spacing`` away from the one before them on their line."""
-        left: dict[int, tuple[T, int]] = {}
+        left: dict[int, Snapshot[T]] = {}
         # A step has a higher number than those before it on its line.
         for number in sorted(self._kept):
             before = self._lines.before(number)
             while before and before not in left:
                 before = self._lines.before(before)
-            if self._kept[number][1] - (left[before][1] if before else 0) >= self._spacing:
+            if self._kept[number].work - (left[before].work if before else 0) >= self._spacing:
                 left[number] = self._kept[number]
         return left
 
 
 def _work(step: Step) -> int:
-    """How much there is to fold: the events, and the blocks that each is about."""
     return len(step.events) + sum([len(getattr(event, "ids", ())) for event in step.events])

@@ -5,7 +5,7 @@ Must not know: the pool. It decides nothing: each event names its effect and its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from kvnb.journal.queue_ring import QueueRing
 from kvnb.manager.events import Computed, Deferred, Ended, Extended, Looked, Nulled, RequestIs, Tokens
 
 
-@dataclass
+@dataclass(slots=True)
 class RequestState:
     """What a fold knows of one request."""
 
@@ -58,7 +58,7 @@ class State:
     copies
         Key to the ids that carry it, in the order of entry.
     owners
-        Block id to the names of the requests whose table holds it. A list of names is replaced, never changed.
+        Block id to the names of the requests whose table holds it, in the order of arrival.
     """
 
     def __init__(self, num_blocks: int) -> None:
@@ -68,30 +68,30 @@ class State:
         self.keys: list[str | None] = [None] * num_blocks
         self.num_cached = self.num_free_cached = self.num_shared = 0
         self.copies: dict[str, dict[int, None]] = {}
-        # The keys whose dict in ``copies`` is this state's alone; the others may be in a copy of this state too.
-        self._mine: set[str] = set()
-        self.owners: dict[int, list[str]] = {}
+        self.owners: dict[int, Sequence[str]] = {}
         self.requests: dict[str, RequestState] = {}
         self.counters = Counters()
+        # The keys and names whose entry in ``copies``, in ``requests`` is this state's alone, not that of a copy too.
+        self._own_keys: set[str] = set()
+        self._own_names: set[str] = set()
 
     def copy(self) -> State:
-        """The same state, independent of this one: either may go on. Cost: 20 to 50 ns a block."""
+        """The same state, independent of this one: either may go on. Cost: 0.03 to 0.1 microseconds a block."""
+        # From here on neither changes an entry that both have: whoever is about to, takes a copy of it first.
+        self._own_keys, self._own_names = set(), set()
         other = State.__new__(State)
-        # From here on neither changes the dicts that both have: whoever is about to, takes a copy first.
-        self._mine = set()
         other.__dict__.update(self.__dict__)
+        other._own_keys, other._own_names = set(), set()
         other.queue = self.queue.copy()
         other.ref_cnt, other.keys = self.ref_cnt.copy(), self.keys.copy()
-        other.copies, other._mine = self.copies.copy(), set()
-        other.owners = self.owners.copy()
-        other.requests = {name: request.copy() for name, request in self.requests.items()}
+        other.copies, other.owners, other.requests = self.copies.copy(), self.owners.copy(), self.requests.copy()
         other.counters = replace(self.counters)
         return other
 
     @property
     def size(self) -> int:
-        """About how much a copy copies: the blocks, the entries of the block tables."""
-        return self.num_blocks + sum([8 + len(request.table) for request in self.requests.values()])
+        """About how much a copy copies, 1 a block."""
+        return self.num_blocks + len(self.requests)
 
     @property
     def usage(self) -> float:
@@ -155,22 +155,23 @@ class State:
             assert key is not None, f"block {block_id} has no hash to lose"
             self.keys[block_id] = None
             self.num_free_cached -= self.ref_cnt[block_id] == 0
-            ids = self._copies_of(key)
-            ids.pop(block_id)
-            if not ids:
+            if len(self.copies[key]) > 1:
+                self._copies_of(key).pop(block_id)
+            else:
                 del self.copies[key]
-                self._mine.discard(key)
+                self._own_keys.discard(key)
         self.num_cached -= len(event.ids)
         # A block that was never computed is not evicted: there was nothing in it.
         self.counters.evicted_blocks += len(event.ids) if event.why != "uncomputed" else 0
 
     def _cleared(self, event: Cleared) -> None:
         self.keys = [None] * self.num_blocks
-        self.copies, self._mine = {}, set()
+        self.copies, self._own_keys = {}, set()
         self.num_cached = self.num_free_cached = 0
 
     def _request(self, event: RequestIs) -> None:
-        request = self.requests.setdefault(event.name, RequestState(event.state))
+        self.requests.setdefault(event.name, RequestState(event.state))
+        request = self._request_of(event.name)
         request.state = event.state
         if event.state == "preempted":
             self.counters.preemptions += 1
@@ -178,11 +179,11 @@ class State:
             self._disown(event.name)
 
     def _tokens(self, event: Tokens) -> None:
-        request = self.requests[event.name]
+        request = self._request_of(event.name)
         request.num_tokens, request.num_scheduled, request.num_drafts = event.n, event.scheduled, event.draft
 
     def _looked(self, event: Looked) -> None:
-        self.requests[event.name].hits = event.hits
+        self._request_of(event.name).hits = event.hits
         if event.preempted:
             self.counters.preempted_queries += event.n
             self.counters.preempted_hits += event.hits
@@ -191,19 +192,20 @@ class State:
             self.counters.hits += event.hits
 
     def _deferred(self, event: Deferred) -> None:
-        self.requests[event.name].num_deferred = event.n
+        self._request_of(event.name).num_deferred = event.n
 
     def _computed(self, event: Computed) -> None:
         for name in event.names:
-            self.requests[name].num_deferred = 0
+            self._request_of(name).num_deferred = 0
 
     def _extended(self, event: Extended) -> None:
-        self.requests[event.name].table.extend(event.ids)
+        self._request_of(event.name).table.extend(event.ids)
+        owners = self.owners
         for block_id in filter(None, event.ids):
-            self.owners[block_id] = [*self.owners.get(block_id, ()), event.name]
+            owners[block_id] = (*owners.get(block_id, ()), event.name)
 
     def _nulled(self, event: Nulled) -> None:
-        table = self.requests[event.name].table
+        table = self._request_of(event.name).table
         left = table[event.first : event.first + event.n]
         table[event.first : event.first + event.n] = [0] * event.n
         self._take_owner(event.name, left)
@@ -211,27 +213,35 @@ class State:
     def _ended(self, event: Ended) -> None:
         self._disown(event.name)
         del self.requests[event.name]
+        self._own_names.discard(event.name)
 
     def _disown(self, name: str) -> None:
-        request = self.requests[name]
+        request = self._request_of(name)
         self._take_owner(name, filter(None, request.table))
         request.table = []
 
     def _take_owner(self, name: str, ids: Iterable[int]) -> None:
         for block_id in ids:
-            names = self.owners[block_id].copy()
-            names.remove(name)
-            if names:
-                self.owners[block_id] = names
+            names = self.owners[block_id]
+            at = names.index(name)
+            if len(names) > 1:
+                self.owners[block_id] = (*names[:at], *names[at + 1 :])
             else:
                 del self.owners[block_id]
 
     def _copies_of(self, key: str) -> dict[int, None]:
         """The ids that carry ``key``, to be changed."""
-        if key not in self._mine:
+        if key not in self._own_keys:
             self.copies[key] = dict(self.copies.get(key, ()))
-            self._mine.add(key)
+            self._own_keys.add(key)
         return self.copies[key]
+
+    def _request_of(self, name: str) -> RequestState:
+        """A request, to be changed."""
+        if name not in self._own_names:
+            self.requests[name] = self.requests[name].copy()
+            self._own_names.add(name)
+        return self.requests[name]
 
 
 _FOLDS: dict[type[Event], Callable[[State, Any], None]] = {

@@ -71,7 +71,7 @@ def test_queue_and_lives_are_those_of_every_state(script: list[tuple[str, ...]])
         now = [run for run in lives if run.first <= row.number <= run.last]
         assert [run.block_id for run in now] == list(range(1, 9))
         for run in now:
-            assert (run.kind, list(run.owners)) == (kind_of(state, run.block_id), state.owners.get(run.block_id, []))
+            assert (run.kind, list(run.owners)) == (kind_of(state, run.block_id), list(state.owners.get(run.block_id, ())))
 
 
 @given(scripts)

@@ -34,8 +34,8 @@ def test_the_journal_folds_to_the_live_pool_after_every_step_of_the_seed() -> No
 def test_the_fold_knows_tables_owners_and_stars() -> None:
     state = seed_lab(2).state
     assert {name: request.table for name, request in state.requests.items()} == {"r0": [1, 2, 3, 4], "r1": [1, 2, 5, 6]}
-    assert state.owners[1] == ["r0", "r1"]
-    assert state.owners[6] == ["r1"]
+    assert state.owners[1] == ("r0", "r1")
+    assert state.owners[6] == ("r1",)
     assert list(state.queue) == [7, 8, 9, 10]
     assert state.num_cached == 4
     assert state.usage == pytest.approx(0.6)

@@ -143,10 +143,10 @@ def test_in_the_fold_what_left_the_window_is_block_0_and_has_an_owner_less() -> 
     state = State(6)
     for event in (RequestIs("a", "running"), Took((1, 2, 3)), Extended("a", (0, 1, 2, 3))):
         state.apply(event)
-    assert state.owners == {1: ["a"], 2: ["a"], 3: ["a"]}
+    assert state.owners == {1: ("a",), 2: ("a",), 3: ("a",)}
     state.apply(Nulled("a", 1, 2))
     assert state.requests["a"].table == [0, 0, 0, 3]
-    assert state.owners == {3: ["a"]}
+    assert state.owners == {3: ("a",)}
 
 
 def test_a_history_of_chunks_drafts_and_windows_folds_to_the_live_pool_at_every_step() -> None:
