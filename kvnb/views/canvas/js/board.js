@@ -61,12 +61,13 @@ function head(store, host, signal) {
   says.className = "kvnb-says";
   at.className = "kvnb-step";
   const draw = () => {
-    const { step, steps, now, digest, held, says: lines } = store.news;
+    const { seq, step, steps, now, digest, held, says: lines } = store.news;
     at.replaceChildren();
     const where = now ? `step ${number(step)}` : `step ${number(step)} of ${number(steps)}, the past`;
     make("b", {}, where, at);
     make("span", { opacity: .72 }, ` · digest ${digest}${held ? ` · ${held}` : ""}`, at);
     says.textContent = lines.join(" · ");
+    at.dataset.seq = seq;
     says.style.opacity = now ? 1 : .72;
   };
   store.on("news", draw, signal);
