@@ -61,8 +61,14 @@ def _moved(step: Step) -> dict[str, Any]:
         "evicted": sum(len(event.ids) for event in step.of(Unhashed)),
         "digest": step.digest[:12],
         "cell": f"[{step.cell.execution_count}]" if step.cell else "",
-        "origin": str((step.origin or {}).get("model", "")),
+        "origin": _origin(step),
     }
+
+
+def _origin(step: Step) -> str:
+    """The model that made the tokens, and whether the step was clicked."""
+    origin = step.origin or {}
+    return ", ".join([*filter(None, [origin.get("model")]), *["clicked"] * bool(origin.get("clicked"))])
 
 
 def _levels(state: State) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Must not know: what the steps mean. A record is one MIME bundle a cell and journ
     {"schema": 1, "journal": "pool#1", "previous": digest before, "header": {...} when the pool was made here,
      "steps": [...], "source": hash of the cell's source, "cell": id or null, "execution_count": n}
 
+Steps whose ``origin`` says ``clicked`` were made in a dashboard before the cell ran, or while it did: they are not the cell's.
 Above ``PACK_ABOVE`` steps, ``steps`` gives way to ``packed`` (zlib, base64 of the JSON list), ``first``, ``last``
 (digests) and ``count``.
 """
@@ -16,6 +17,7 @@ import json
 import zlib
 from hashlib import sha256
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
@@ -37,8 +39,10 @@ class CellRecorder:
     def __init__(self, ip: InteractiveShell, session: Session) -> None:
         self.ip = ip
         self.session = session
-        # Pools that this cell may change: the lab, its step count when the cell began, whether the cell made it.
+        # Pools that this cell may change: the lab, the steps that are in a record already, whether the cell made it.
         self._watched: list[tuple[Lab, int, bool]] = []
+        # What was clicked between two cells is in no cell: the next one that runs has it in its record.
+        self._recorded: WeakKeyDictionary[Lab, int] = WeakKeyDictionary()
 
     def register(self) -> None:
         """Start listening to cells."""
@@ -57,7 +61,8 @@ class CellRecorder:
         self.session.on_start.remove(self._started)
 
     def _begin(self, info: ExecutionInfo) -> None:
-        self._watched = [(lab, len(lab.journal), False) for lab in self.session.labs.values()]
+        labs = self.session.labs.values()
+        self._watched = [(lab, self._recorded.setdefault(lab, len(lab.journal)), False) for lab in labs]
         if info.store_history and not info.silent:
             self.session.cell = self._cell(info)
 
@@ -69,6 +74,7 @@ class CellRecorder:
         if not hasattr(self.ip, "kernel"):
             return
         for lab, done, made in watched:
+            self._recorded[lab] = len(lab.journal)
             if made or len(lab.journal) > done:
                 # The empty HTML keeps converters from warning of a bundle that they cannot show.
                 self.ip.display_pub.publish({MIME: record(lab, done, made, cell), "text/html": ""})

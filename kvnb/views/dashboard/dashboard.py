@@ -28,8 +28,7 @@ from kvnb.views.text import size_text
 from kvnb.views.words import short
 
 NEWS, SLOW = 0.3, 1.5
-"""Seconds between two messages of a kind. With the timeline no second has more than ten: four news; a slider, what plays it,
-and a list of names, which go together; a timeline."""
+"""Seconds between two news; and between two times that a slider, what plays it and a list of names are sent."""
 
 
 class Driver(Protocol):
@@ -64,7 +63,7 @@ class Dashboard:
         self._lock = RLock()
         self._clock, self._ticker = clock, by
         self._lines: list[str] = []
-        self._news, self._slow = Pace(NEWS), Pace(SLOW)
+        self._news, self._slow = Pace(NEWS, 1, by.budget), Pace(SLOW, 3, by.budget)
         self._take(journal, driver, held)
         self.controls = Controls(self._clicked, self.travel, self._chosen, self._go_on, which)
         self.board = Board(pool_id(journal), self._title(), self._stamped(self.feed.now()), self._heard)
@@ -111,8 +110,9 @@ class Dashboard:
         """Look at the pool after ``step``; at the last one, follow it again."""
         with self._lock:
             self.step = step if step < len(self.journal) else None
-            self._news.want()
-            self._slow.wanted = self.step is None
+            self._news.at_once()
+            if self.step is None:
+                self._slow.want()
         self.timeline.look_at(self.step)
         self._ticker.wake()
 

@@ -15,6 +15,8 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Protocol
 
+from kvnb.views.dashboard.pace import Budget
+
 
 class Panel(Protocol):
     """What speaks when it is its turn."""
@@ -27,10 +29,14 @@ class Panel(Protocol):
 
 
 class Ticker:
-    """The panels that are open; the thread begins with the first and then stays, asleep while there is none."""
+    """The panels that are open, and the budget that they share.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    The thread begins with the first and then stays, asleep while there is none.
+    """
+
+    def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
         self.panels: list[Panel] = []
+        self.budget = budget
         self._clock = clock
         # A queue in C: putting into it can neither be interrupted in the middle nor wait for a lock.
         self._woken: SimpleQueue[bool] = SimpleQueue()
@@ -77,5 +83,6 @@ class Ticker:
             return None
 
 
-ticker, drawer = Ticker(), Ticker()
+_budget = Budget()
+ticker, drawer = Ticker(_budget), Ticker(_budget)
 """The kernel's: one for what takes milliseconds, one for timelines, which take longer."""

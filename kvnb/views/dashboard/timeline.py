@@ -33,7 +33,7 @@ class LiveTimeline:
         self.step: int | None = None
         self._journal, self._draw, self._ticker = journal, draw, by
         self._lock = RLock()
-        self._pace = Pace(EVERY, wanted=True)
+        self._pace = Pace(EVERY, 1, by.budget, wanted=True)
         self._drawn = -1
         by.add(self)
 
@@ -77,7 +77,7 @@ class LiveTimeline:
         if self._pace.wait(now, crowd) == 0:
             self._pace.sent(now)
             took = self._show(until)
-            self._pace.sent(now, min(took, SHARE * LONGEST), SHARE)
+            self._pace.took(min(took, SHARE * LONGEST), SHARE)
             self._pace.wanted = self.which != "" and until != self._until(self.step)
         return self._pace.wait(now, crowd)
 
@@ -86,8 +86,7 @@ class LiveTimeline:
         self._draw({"wrong": str(error) if isinstance(error, KvnbError) else f"{type(error).__name__}: {error}"})
 
     def _again(self) -> None:
-        self._pace.last = -1e9
-        self._pace.want()
+        self._pace.at_once()
         self._ticker.wake()
 
     def _show(self, until: int) -> float:
