@@ -1,6 +1,6 @@
 """kvnb: a Jupyter lab for the KV-cache block pool of an LLM serving engine, vLLM's.
 
-``%load_ext kvnb`` brings ``%kvpool``; ``from kvnb import Lab`` gives the same from Python. Importing kvnb loads
+``%load_ext kvnb`` brings ``%kvpool``; ``from kvnb import Lab, dashboard`` gives the same from Python. Importing kvnb loads
 nothing heavy: no torch, IPython, pandas, plotly.
 """
 
@@ -14,9 +14,10 @@ from kvnb.version import __version__
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from kvnb.commands.panels import dashboard
     from kvnb.lab import Lab
 
-__all__ = ["KvnbError", "Lab", "__version__", "load_ipython_extension", "unload_ipython_extension"]
+__all__ = ["KvnbError", "Lab", "__version__", "dashboard", "load_ipython_extension", "unload_ipython_extension"]
 
 
 def __getattr__(name: str) -> Any:
@@ -24,6 +25,10 @@ def __getattr__(name: str) -> Any:
         from kvnb.lab import Lab
 
         return Lab
+    if name == "dashboard":
+        from kvnb.commands.panels import dashboard
+
+        return dashboard
     raise AttributeError(f"module 'kvnb' has no attribute {name!r}")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kvnb.commands.panels import dashboard, dock
+from kvnb.commands.panels import dashboard_verb, dock_verb
 from kvnb.commands.verb import Arg, Verb, name, whole
 from kvnb.errors import CommandError, one_line
 from kvnb.session import Session
@@ -169,8 +169,8 @@ LOOKS = (
         _timeline, ("timeline", "timeline usage", "timeline blocks"),
     ),
     Verb(
-        "dashboard", "looks", "the pool live, in one panel: watch it, drive it, go back in time", _PANEL, dashboard,
+        "dashboard", "looks", "the pool live, in one panel: watch it, drive it, go back in time", _PANEL, dashboard_verb,
         ("dashboard", "dashboard --close"),
     ),
-    Verb("dock", "looks", "the dashboard in a panel beside the notebook", _PANEL, dock, ("dock", "dock --close")),
+    Verb("dock", "looks", "the dashboard in a panel beside the notebook", _PANEL, dock_verb, ("dock", "dock --close")),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from kvnb.errors import CommandError, MissingPackage
 from kvnb.journal import Journal, jsonl
@@ -47,20 +48,49 @@ def _nothing(source: str) -> Any:
     raise CommandError(f"a click stands for itself: {source!r} has no value")
 
 
-def dashboard(session: Session, file: str | None = None, close: bool = False, pool: str | None = None) -> DashboardShown:
+def dashboard(of: Lab | Journal, *, docked: bool = False, close: bool = False) -> DashboardShown:
+    """The dashboard of a Lab, or of a journal to look through; one of each, however often it is asked for.
+
+    docked
+        In a panel beside the notebook, where JupyterLab runs it.
+    close
+        Take it away; what is given back is the static form.
+    Raises MissingPackage. Anywhere but in a notebook that somebody looks at it is text and static HTML.
+    """
+    session = _sessions.get(of) or Session()
+    if isinstance(of, Lab):
+        session.labs[of.name], session.current = of, of.name
+        shown = _of(session, of.name, of.journal, of, close, docked)
+    else:
+        shown = _of(session, "journal", of, None, close, docked)
+    # What is open is kept, and with it the pool; what is not open keeps nothing.
+    _sessions.pop(of, None)
+    if session.panels:
+        _sessions[of] = session
+    return shown
+
+
+_sessions: WeakKeyDictionary[Lab | Journal, Session] = WeakKeyDictionary()
+
+
+def dashboard_verb(session: Session, file: str | None = None, close: bool = False, pool: str | None = None) -> DashboardShown:
     """Show the dashboard of a pool, or of a journal file to look through. Raises MissingPackage, UnknownName, JournalError."""
     return _shown(session, file, close, pool, docked=False)
 
 
-def dock(session: Session, file: str | None = None, close: bool = False, pool: str | None = None) -> DashboardShown:
+def dock_verb(session: Session, file: str | None = None, close: bool = False, pool: str | None = None) -> DashboardShown:
     """The same in a panel beside the notebook."""
     return _shown(session, file, close, pool, docked=True)
 
 
 def _shown(session: Session, file: str | None, close: bool, pool: str | None, docked: bool) -> DashboardShown:
-    lab = session.lab(pool) if file is None else None
-    journal = lab.journal if lab else jsonl.read(Path(str(file))).journal
-    key = lab.name if lab else f"file {file}"
+    if file is not None:
+        return _of(session, f"file {file}", jsonl.read(Path(file)).journal, None, close, docked)
+    lab = session.lab(pool)
+    return _of(session, lab.name, lab.journal, lab, close, docked)
+
+
+def _of(session: Session, key: str, journal: Journal, lab: Lab | None, close: bool, docked: bool) -> DashboardShown:
     if close or not page.is_live():
         # Where nobody looks there is no widget: the static form is all that such a notebook keeps.
         session.close_panel(key)

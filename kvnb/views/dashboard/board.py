@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 from gzip import compress
+from threading import RLock
 from typing import Any
 from uuid import uuid4
 
@@ -58,6 +59,7 @@ class Board(anywidget.AnyWidget):
     clicks = traitlets.Dict({"said": "", "wrong": False, "cell": ""}).tag(sync=True)
 
     def __init__(self, pool: str, title: list[str], news: News, heard: Callable[[dict[str, Any]], object]) -> None:
+        self._turn = RLock()
         me = uuid4().hex
         first = {"facts": news.facts, "blocks": news.blocks, "queue": news.queue}
         super().__init__(model_id=me, me=me, pool=pool, title=title, **first)
@@ -65,14 +67,21 @@ class Board(anywidget.AnyWidget):
 
     def tell(self, news: News, **more: Any) -> None:
         """Show this: one message."""
-        with self.hold_sync():
-            self.blocks, self.queue, self.facts = news.blocks, news.queue, news.facts
-            for name, value in more.items():
-                setattr(self, name, value)
+        self.change(blocks=news.blocks, queue=news.queue, facts=news.facts, **more)
 
     def draw(self, figure: dict[str, Any]) -> None:
         """Show this timeline: plotly's own form, with what the page needs besides."""
-        self.figure = json.dumps(figure)
+        self.change(figure=json.dumps(figure))
+
+    def say(self, said: str, wrong: bool = False, cell: str = "") -> None:
+        """Show what a click did, and the cell that does the same as all clicks so far."""
+        self.change(clicks={"said": said, "wrong": wrong, "cell": cell})
+
+    def change(self, **traits: Any) -> None:
+        """Set traits, in one message. Threads take turns: ipywidgets itself would lose one's value in the other's message."""
+        with self._turn, self.hold_sync():
+            for name, value in traits.items():
+                setattr(self, name, value)
 
     def send_plotly(self) -> None:
         """Give the page plotly.js."""

@@ -79,14 +79,15 @@ class Dashboard:
             self.journal.listeners.remove(self._stepped)
             self._take(journal, driver, held)
             self._lines = []
-            self.board.tell(self._stamped(self.feed.now()), pool=pool_id(journal), title=self._title(), clicks=_said(""))
+            self.board.tell(self._stamped(self.feed.now()), pool=pool_id(journal), title=self._title())
+            self.board.say("")
             self._begin()
             self.timeline.follow(journal)
 
     def show_at(self, place: str) -> None:
         """Draw the board over the output with this mark, and nowhere else but in a side panel."""
         with self._lock:
-            self.board.place = place
+            self.board.change(place=place)
             if place:
                 self._leave_dock()
 
@@ -168,7 +169,7 @@ class Dashboard:
         except KvnbError as error:
             says, wrong = str(error), True
         with self._lock:
-            self.board.clicks = _said(says, wrong, cell([self.driver.written(done) for done in self._lines]))
+            self.board.say(says, wrong, cell([self.driver.written(done) for done in self._lines]))
         self.travel(len(self.journal))
 
     def _chosen(self, which: str) -> None:
@@ -207,7 +208,7 @@ class Dashboard:
 
     def complain(self, error: Exception) -> None:
         """Show that drawing failed."""
-        self.board.clicks = _said(f"the picture could not be drawn: {type(error).__name__}: {error}", wrong=True)
+        self.board.say(f"the picture could not be drawn: {type(error).__name__}: {error}", wrong=True)
 
     def _grown(self) -> None:
         self._slow.want()
@@ -230,7 +231,3 @@ class Dashboard:
 
     def _title(self) -> list[str]:
         return [short(self.journal.name, 60), size_text(self.journal.behaviour)]
-
-
-def _said(says: str, wrong: bool = False, cell: str = "") -> dict[str, Any]:
-    return {"said": says, "wrong": wrong, "cell": cell}
