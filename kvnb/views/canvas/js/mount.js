@@ -8,7 +8,7 @@ function mounted(store, id, host, signal) {
   (async () => {
     const model = await modelOf(manager, id, signal), view = model && await manager.create_view(model);
     if (!view) return;
-    const leave = () => { view.luminoWidget?.dispose(); view.remove(); };
+    const leave = () => { onPage(view.luminoWidget); view.luminoWidget?.dispose(); view.remove(); };
     if (signal.aborted || !place.isConnected) return leave();
     attach(view, place);
     signal.addEventListener("abort", leave);
@@ -21,6 +21,11 @@ async function modelOf(manager, id, signal) {
     try { return await manager.get_model(id); } catch { await new Promise((done) => setTimeout(done, 100)); }
   }
   return null;
+}
+
+// Lumino takes leave only of what is on the page: a widget that an output took along when it was cleared is put back for that.
+function onPage(widget) {
+  if (widget?.isAttached && !widget.node.isConnected) document.body.append(widget.node);
 }
 
 // Lumino's own `attach` tells a widget and all that is in it that they are on a page now.
