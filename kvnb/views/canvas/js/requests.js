@@ -1,14 +1,19 @@
 // The youngest requests, a line each: name, tokens, and the block table as tiles.
 // Must not know: blocks that no shown table holds.
 
-const NAME = 96, FACTS = 128, LINE_HIGH = SIDE + 8;
+const NAME = 96, FACTS = 128, LINE_HIGH = SIDE + 8, WORDS_HIGH = 32;
+
+// Where there is little room the tiles stand below the words.
+const isNarrow = (wide) => wide < 480;
+const rowAt = (row, wide) => EDGES + row * (LINE_HIGH + (isNarrow(wide) ? WORDS_HIGH : 0));
 
 // Where each tile stands: [row, x, y, id]; of a table that is too long the middle is left out.
 function placed(rows, wide, width) {
-  const left = NAME + FACTS, room = Math.max(1, Math.floor((wide - left - EDGES) / (width + GAP))), spots = [], words = [];
+  const below = isNarrow(wide), left = below ? EDGES : NAME + FACTS, spots = [], words = [];
+  const room = Math.max(1, Math.floor((wide - left - EDGES) / (width + GAP)));
   rows.forEach(({ head, hidden, tail }, row) => {
-    const all = [...head, ...tail], fits = !hidden && all.length <= room, y = EDGES + row * LINE_HIGH;
-    const back = fits ? 0 : Math.min(2, tail.length || 2), front = fits ? all.length : Math.max(1, Math.min(head.length, room - back - 3));
+    const all = [...head, ...tail], fits = !hidden && all.length <= room, y = rowAt(row, wide) + (below ? WORDS_HIGH : 0);
+    const back = fits || room <= 6 ? 0 : Math.min(2, tail.length || 2), front = fits ? all.length : Math.max(1, Math.min(head.length, room - back - 3));
     let x = left;
     const put = (id) => { spots.push([row, x, y, id]); x += width + GAP; };
     all.slice(0, front).forEach(put);
@@ -16,7 +21,7 @@ function placed(rows, wide, width) {
     if (!fits && out > 0) {
       words.push([x, y, `… ${number(out)} more …`]);
       x += 14 + 6.4 * (`… ${number(out)} more …`).length;
-      if (room > 6) all.slice(all.length - back).forEach(put);
+      if (back) all.slice(all.length - back).forEach(put);
     }
   });
   return { spots, words };
@@ -36,9 +41,9 @@ function requestTables(store, heading, host, signal) {
     ink ??= inks(host, model.get("look"));
     const { rows, earlier } = store.news, { words, refs } = store.frame, wide = width();
     heading.firstChild.lastChild.textContent = !rows.length ? "none" : earlier ? `the last ${rows.length} of ${number(rows.length + earlier)}` : "";
-    const g = sized(canvas, host.clientWidth, rows.length ? rows.length * LINE_HIGH + 2 * EDGES - 8 : 1);
+    const g = sized(canvas, host.clientWidth, rows.length ? rowAt(rows.length, host.clientWidth) + EDGES - 8 : 1);
     drawn = placed(rows, host.clientWidth, wide);
-    rows.forEach((row, i) => named(g, row, EDGES + i * LINE_HIGH));
+    rows.forEach((row, i) => named(g, row, rowAt(i, host.clientWidth)));
     for (const [x, y, says] of drawn.words) write(g, says, x + 4, y + SIDE / 2, .72);
     for (const [, x, y, id] of drawn.spots) tile(g, ink, id, words[id], refs.get(id), x, y, SIDE, wide);
     for (const [, x, y, id] of spotsOf(selection(pool))) chosen(g, ink, x, y, SIDE, wide);

@@ -31,11 +31,25 @@ async function unpacked(view) {
 const isDark = () => document.body.dataset.jpThemeLight === "false"
   || (document.body.dataset.jpThemeLight === undefined && matchMedia("(prefers-color-scheme: dark)").matches);
 
+// Words with tags between them, in lines of so many letters.
+function wrapped(text, letters) {
+  let at = 0;
+  return text.replace(/<[^>]+>|\s+|[^<\s]+/g, (part) => {
+    if (part === "<br>") at = 0;
+    if (part.includes("font-size:12px")) letters *= 1.25; // the line below the title is in small letters
+    if (part.startsWith("<")) return part;
+    const fits = at + part.length <= letters || !part.trim() || !at;
+    at = fits ? at + part.length : part.length;
+    return fits ? part : `<br>${part}`;
+  });
+}
+
 // Where there is little room the words above a figure take more lines.
 function narrowed({ data, layout }, wide) {
   if (wide >= 620) return layout;
   const [first, second, ...rest] = layout.title.text.replace("; ", ";<br>").split(" · ");
-  const text = [[first, second].filter(Boolean).join(" · "), rest.join(" · ")].filter(Boolean).join("<br>");
+  const parts = [[first, second].filter(Boolean).join(" · "), rest.join(" · ")].filter(Boolean);
+  const text = wrapped(parts.join("<br>"), (wide - 90) / 8);
   const named = data.filter(({ name, showlegend }) => name && showlegend !== false).length;
   const lines = text.split("<br>").length - 2 + Math.max(0, Math.ceil(named * 150 / (wide - 90)) - 1), more = 18 * lines;
   return { ...layout, title: { ...layout.title, text }, margin: { ...layout.margin, t: 88 + more }, height: layout.height + more };
