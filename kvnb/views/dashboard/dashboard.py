@@ -66,7 +66,7 @@ class Dashboard:
         self._news, self._slow = Pace(NEWS, 1, by.budget), Pace(SLOW, 3, by.budget)
         self._take(journal, driver, held)
         self.controls = Controls(self._clicked, self.travel, self._chosen, self._go_on, which)
-        self.board = Board(pool_id(journal), self._title(), self._stamped(self.feed.now()), self._heard)
+        self.board = Board(pool_id(journal), self._title(), self._latest(), self._heard)
         self.board.parts = self.controls.parts
         self.timeline = LiveTimeline(journal, which, self.board.draw, drawn_by)
         self.panel: Any = None
@@ -79,7 +79,7 @@ class Dashboard:
             self.journal.listeners.remove(self._stepped)
             self._take(journal, driver, held)
             self._lines = []
-            self.board.tell(self._stamped(self.feed.now()), pool=pool_id(journal), title=self._title())
+            self.board.tell(self._latest(), pool=pool_id(journal), title=self._title())
             self.board.say("")
             self._begin()
             self.timeline.follow(journal)
@@ -218,15 +218,17 @@ class Dashboard:
             self._go_on()
 
     def _tell(self, all_blocks: bool = False) -> None:
-        self.board.tell(self._stamped(self.feed.now(all_blocks=all_blocks) if self.step is None else self.feed.at(self.step)))
+        self.board.tell(self._latest(all_blocks))
 
     def _offer(self) -> None:
         steps = len(self.journal)
         self.controls.stand_at(steps if self.step is None else self.step, steps)
         self.controls.offer(list(self.feed.state.requests)[-NAMED:])
 
-    def _stamped(self, news: News) -> News:
+    def _latest(self, all_blocks: bool = False) -> News:
+        """News of what is looked at, with the moment at which it was begun."""
         live = {"now": self.step is None, "held": self.held, "stamp": self._clock()}
+        news = self.feed.now(all_blocks=all_blocks) if self.step is None else self.feed.at(self.step)
         return news._replace(facts={**news.facts, **live})
 
     def _title(self) -> list[str]:

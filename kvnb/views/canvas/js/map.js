@@ -91,6 +91,7 @@ function blockMap(model, host, signal) {
     canvas.setAttribute("aria-label", `Block map of ${number(frame.size)} blocks: ${legend(below, model, ink, frame)}`);
     const drawn = (performance.now() - began).toFixed(2);
     Object.assign(canvas.dataset, { seq: frame.seq, drawn, pitch: scale, columns: grid.columns, left, top });
+    model.painted?.(canvas);
   }
   function paintPixels(g) {
     pixels ??= pixelsOf(frame, grid.columns, ink);

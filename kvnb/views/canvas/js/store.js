@@ -70,5 +70,7 @@ function pictureModel(store, frame) {
     },
     off(what, does) { if (what === "change:frame") stops.get(does)?.abort(); else model.off(what, does); },
     send: (message) => model.send(message),
+    // From the moment that the kernel began with this news, in milliseconds of the clock that both may have.
+    painted(canvas) { canvas.dataset.latency = (Date.now() - 1000 * store.news.stamp).toFixed(1); },
   };
 }
