@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import islice
 from threading import RLock
 from typing import Any, Protocol
 
@@ -163,7 +164,7 @@ class Dashboard:
             return
         # The pool is driven without the lock: what draws never waits for what computes.
         try:
-            typed = line(verb, fields, self.journal.state)
+            typed = line(verb, fields, self.journal.state_at(len(self.journal), own=True))
             says, wrong = self.driver.run(typed), False
             self._lines.append(typed)
         except KvnbError as error:
@@ -223,7 +224,7 @@ class Dashboard:
     def _offer(self) -> None:
         steps = len(self.journal)
         self.controls.stand_at(steps if self.step is None else self.step, steps)
-        self.controls.offer(list(self.feed.state.requests)[-NAMED:])
+        self.controls.offer(islice(reversed(self.feed.state.requests), NAMED))
 
     def _latest(self, all_blocks: bool = False) -> News:
         """News of what is looked at, with the moment at which it was begun."""
