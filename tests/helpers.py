@@ -17,6 +17,7 @@ from kvnb import Lab
 from kvnb.core import BlockPool
 from kvnb.core.hashing import sha256
 from kvnb.core.invariants import Equation
+from kvnb.journal import jsonl
 from kvnb.manager import Behaviour
 from kvnb.manager.command import Command
 from kvnb.manager.engine import EngineCore
@@ -88,6 +89,15 @@ def seed_lab(until: int = 6, **settings: Any) -> Lab:
         else:
             lab.release(name)
     return lab
+
+
+def write_long_journal(path: Path) -> None:
+    """A journal of 20,000 steps that takes some seconds to read and to run again."""
+    lab = Lab(200, block_size=4, device="none")
+    for number in range(10_000):
+        lab.admit("r", f"{number % 37} " * 130)
+        lab.release("r")
+    jsonl.save(lab.journal, path)
 
 
 def run_python(code: str, *args: str) -> str:

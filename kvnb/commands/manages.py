@@ -19,6 +19,7 @@ from kvnb.memory import MODELS
 from kvnb.session import Session
 from kvnb.tensors.shapes import DEVICES, DTYPES, SHAPES
 from kvnb.views import html, text
+from kvnb.views.progress import progress
 from kvnb.views.shown import Shown, note_shown, state_shown
 from kvnb.views.words import count
 
@@ -71,14 +72,15 @@ def _save(session: Session, file: str, force: bool = False, pool: str | None = N
 
 def _journal(session: Session, file: str | None, pool: str | None) -> tuple[Journal, str]:
     if file is not None:
-        return jsonl.read(Path(file)).journal, printable(file)
+        return jsonl.read(Path(file), lambda lines: progress(lines, "read")).journal, printable(file)
     lab = session.lab(pool)
     return lab.journal, printable(lab.name)
 
 
 def _replay(session: Session, file: str | None = None, pool: str | None = None) -> Shown:
     journal, what = _journal(session, file, pool)
-    again = Journal(journal.behaviour, journal.name, replay.replay(journal))
+    with progress(journal.steps, "replay") as steps:
+        again = Journal(journal.behaviour, journal.name, replay.replay(journal, steps))
     lines = [f"{what}: {text.size_text(journal.behaviour)}"]
     lines += [f"{step.number}. {printable(str(step.command))}\n     {text.sentence(step)}" for step in _told(again)]
     if len(again) > STORY:
@@ -93,7 +95,8 @@ def _told(journal: Journal) -> list[Any]:
 
 def _verify(session: Session, file: str | None = None, pool: str | None = None) -> Shown:
     journal, what = _journal(session, file, pool)
-    verdict = replay.verify(journal)
+    with progress(journal.steps, "verify") as steps:
+        verdict = replay.verify(journal, steps)
     return note_shown(text.verdict_text(verdict, what), verdict)
 
 

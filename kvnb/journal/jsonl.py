@@ -24,7 +24,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,8 +108,12 @@ class Read(NamedTuple):
     torn: int
 
 
-def read(path: Path) -> Read:
-    """Read a journal. Raises JournalError, naming the step, for a file that is damaged, tampered with or newer."""
+def read(path: Path, each: Callable[[Sequence[bytes]], AbstractContextManager[Iterable[bytes]]] = nullcontext) -> Read:
+    """Read a journal. Raises JournalError, naming the step, for a file that is damaged, tampered with or newer.
+
+    each
+        Gives the lines of the steps on to be read, and may count them on the way.
+    """
     data = read_bytes(path)
     end = data.rfind(b"\n") + 1
     rows = data[:end].split(b"\n")[:-1]
@@ -116,8 +121,9 @@ def read(path: Path) -> Read:
         raise JournalError(f"{path} is no kvnb journal: give a file made by save or --log")
     header = _parse(rows[0], path, "its header")
     journal = _journal(header, path)
-    for number, row in enumerate(rows[1:], start=1):
-        journal.steps.append(_step(journal, _parse(row, path, f"step {number}"), number, path))
+    with each(rows[1:]) as counted:
+        for number, row in enumerate(counted, start=1):
+            journal.steps.append(_step(journal, _parse(row, path, f"step {number}"), number, path))
     return Read(journal, bool(header.get("log")), len(data) - end)
 
 

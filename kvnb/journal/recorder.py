@@ -5,8 +5,8 @@ Must not know: how commands are typed, what results look like.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from kvnb.manager.engine import EngineCore
 from kvnb.manager.events import RequestIs
 from kvnb.manager.worker import Worker
 
+Each = Callable[[Sequence[int]], AbstractContextManager[Iterable[int]]]
 MOST_AGAIN = 20_000
 """Tokens of the tiny model's own shape that ``undo`` and ``load`` compute again: on two cores that took 8 seconds."""
 
@@ -32,18 +33,21 @@ class Recorder:
     disk) leaves a mark, and whoever asks next gets engine and memory rebuilt from the journal. A forward pass that is
     cut off is no such thing: it is part of the step.
 
+    each
+        Gives the numbers of the steps that are run again on, and may count them on the way.
     Raises JournalError when a journal with steps is too long to be computed again by ``worker``.
     """
 
-    def __init__(self, journal: Journal, worker: Worker | None = None) -> None:
+    def __init__(self, journal: Journal, worker: Worker | None = None, each: Each = nullcontext) -> None:
         self._journal = journal
+        self._each = each
         self._log: LogFile | None = None
-        self._execution = replay.rebuild(journal)
+        self._execution = self._run_again()
         self._torn = False
         if worker:
             what = "loading this journal with its memory"
             self._check_again(self._execution, worker, what, "--device none loads the blocks alone")
-            self._execution = replay.rebuild(journal, worker=worker)
+            self._execution = self._run_again(worker)
 
     @property
     def journal(self) -> Journal:
@@ -141,16 +145,20 @@ class Recorder:
     def _rebuild(self) -> None:
         old = self._execution
         if old.touched:
-            self._execution = replay.rebuild(self._journal, worker=old.worker)
+            self._execution = self._run_again(old.worker)
         else:
             # The memory is still that of the last finished step, and only the engine is torn.
-            self._execution = replay.rebuild(self._journal)
+            self._execution = self._run_again()
             self._execution.worker = old.worker
+
+    def _run_again(self, worker: Worker | None = None, line: Sequence[int] | None = None) -> Execution:
+        with self._each(self._journal.lineage() if line is None else line) as counted:
+            return replay.rebuild(self._journal, counted, worker)
 
     def _check_undo(self) -> None:
         worker = self.execution.worker
         if worker:
-            again = replay.rebuild(self._journal, self._journal.lineage()[:-1])
+            again = self._run_again(line=self._journal.lineage()[:-1])
             way = "save FILE, then load FILE --device none, goes on without memory"
             self._check_again(again, worker, "going back one step", way)
 

@@ -54,11 +54,16 @@ def _rerun(execution: Execution, step: Step) -> None:
         raise JournalError(f"step {step.number} is no command that can be run: {one_line(str(error))}") from error
 
 
-def replay(journal: Journal) -> Iterator[Step]:
-    """The steps that the commands of ``journal`` give when a fresh pool runs them now, one at a time."""
+def replay(journal: Journal, steps: Iterable[Step] | None = None) -> Iterator[Step]:
+    """The steps that the commands of ``journal`` give when a fresh pool runs them now, one at a time.
+
+    steps
+        The journal's own, from whoever counts them on the way.
+    Raises JournalError for a command that is refused now.
+    """
     again = Journal(journal.behaviour, journal.name)
     execution = rebuild(again)
-    for step in journal.steps:
+    for step in journal.steps if steps is None else steps:
         if step.command.verb == UNDO:
             events = undo_events(again)
             execution = rebuild(again, again.lineage()[:-1])
@@ -92,11 +97,11 @@ class Verdict(NamedTuple):
         return self.difference is None
 
 
-def verify(journal: Journal) -> Verdict:
-    """Run every command again on a fresh pool and compare events and digests, step by step."""
+def verify(journal: Journal, steps: Iterable[Step] | None = None) -> Verdict:
+    """Run every command again on a fresh pool and compare events and digests, step by step; ``steps`` as in ``replay``."""
     agreed, digest = 0, journal.first_digest
     try:
-        for recorded, computed in zip(journal.steps, replay(journal), strict=False):
+        for recorded, computed in zip(journal.steps, replay(journal, steps), strict=False):
             if recorded.events != computed.events or recorded.digest != computed.digest:
                 why = "the events differ" if recorded.events != computed.events else "the digest differs"
                 found = Difference(recorded.number, recorded.command, recorded.events, computed.events, why)

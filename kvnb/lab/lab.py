@@ -24,6 +24,7 @@ from kvnb.manager.worker import Worker
 from kvnb.memory import Memory, kv_shape
 from kvnb.prompts import get_tokenizer, prompt_of, recorded_tokenizer
 from kvnb.results import Generated, StepResult
+from kvnb.views.progress import progress
 
 
 class Lab(LabLooks):
@@ -110,7 +111,7 @@ class Lab(LabLooks):
         again from the first step. ``lab.torn_bytes`` says how much of an unfinished line was left out. Raises
         JournalError for a file that cannot be trusted, or is too long to be computed again.
         """
-        read = jsonl.read(Path(path))
+        read = jsonl.read(Path(path), lambda lines: progress(lines, "read"))
         lab = cls.__new__(cls)
         read.journal.name = name or read.journal.name
         lab._tokenizer = recorded_tokenizer(read.journal.behaviour.tokenizer)
@@ -127,7 +128,8 @@ class Lab(LabLooks):
         return jsonl.read_pool_name(Path(path))
 
     def _begin(self, journal: Journal, replacing: Lab | None) -> None:
-        self._recorder = Recorder(journal, self._worker_for(journal.behaviour, replacing))
+        worker = self._worker_for(journal.behaviour, replacing)
+        self._recorder = Recorder(journal, worker, lambda steps: progress(steps, "run again"))
         self.journal_id = journal.name
         self.cell: Cell | None = None
         self.torn_bytes = 0

@@ -17,6 +17,7 @@ from kvnb.journal.log_file import check_may_overwrite, check_not_in_use
 from kvnb.journal.recorder import Recorder
 from kvnb.manager import Behaviour, KVCacheManager
 from kvnb.memory import Memory
+from kvnb.views.progress import progress
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go  # type: ignore[import-untyped]
@@ -166,7 +167,8 @@ class LabLooks:
 
     def verify(self) -> replay.Verdict:
         """Run the whole journal again on a fresh pool and compare every step."""
-        return replay.verify(self.journal)
+        with progress(self.journal.steps, "verify") as steps:
+            return replay.verify(self.journal, steps)
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the journal to a file, all or nothing. Raises JournalError when that would overwrite another's file."""

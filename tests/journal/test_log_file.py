@@ -196,7 +196,7 @@ def test_a_log_that_grew_between_reading_and_locking_is_not_cut(path: Path, monk
     early = jsonl.read(path)
     seed_lab(3, log=path).close()
     late = path.read_bytes()
-    monkeypatch.setattr(jsonl, "read", lambda _: early)
+    monkeypatch.setattr(jsonl, "read", lambda *_: early)
     with pytest.raises(JournalError, match="was written to while it was being read: load it again"):
         Lab.load(path)
     assert path.read_bytes() == late

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,20 @@ class CellRun(NamedTuple):
     def texts(self) -> list[str]:
         """What was displayed, as plain text."""
         return [data["text/plain"] for data in self._displayed if "text/plain" in data]
+
+    @property
+    def saved(self) -> list[dict[str, Any]]:
+        """What a front end has in the end, and writes into the file: the data of each output that was displayed."""
+        kept: list[dict[str, Any]] = []
+        places: dict[str, int] = {}
+        for output in self.outputs:
+            name = output.get("transient", {}).get("display_id")
+            if output["msg_type"] == "update_display_data":
+                kept[places[name]] = output["data"]
+            elif "data" in output:
+                places[name] = len(kept)
+                kept.append(output["data"])
+        return kept
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -48,15 +63,19 @@ class Kernel:
         needs("ipykernel")
         self.manager, self.client = start(env=environment(folder), cwd=str(folder))
 
-    def run(self, *cells: str, cell_id: str | None = None, **options: Any) -> CellRun:
-        """Run cells, and give what came of the last."""
+    def run(
+        self, *cells: str, cell_id: str | None = None, seen: Callable[[dict[str, Any]], None] | None = None, **options: Any
+    ) -> CellRun:
+        """Run cells, and give what came of the last; ``seen`` is told of every output at once."""
         ran = CellRun(0, [])
         for cell in cells:
             outputs: list[dict[str, Any]] = []
 
             def keep(message: dict[str, Any], kept: list[dict[str, Any]] = outputs) -> None:
-                if message["msg_type"] in ("display_data", "execute_result", "stream", "error"):
+                if message["msg_type"] in ("display_data", "update_display_data", "execute_result", "stream", "error"):
                     kept.append({"msg_type": message["msg_type"], **message["content"]})
+                    if seen:
+                        seen(kept[-1])
 
             metadata = {"cellId": cell_id} if cell_id else {}
             reply = self._execute(cell, keep, metadata, options)

@@ -12,7 +12,10 @@ import pytest
 from front_ends import environment
 from helpers import ROOT, run_python
 
-HEAVY = ["torch", "pandas", "plotly", "ipywidgets", "numba", "numpy", "jupyterlab", "zmq", "nbformat", "nbclient", "tokenizers"]
+HEAVY = [
+    "torch", "pandas", "plotly", "ipywidgets", "numba", "numpy", "jupyterlab", "zmq", "nbformat", "nbclient", "tokenizers",
+    "tqdm",
+]  # fmt: skip
 
 SHELL = """
 import json, sys, time

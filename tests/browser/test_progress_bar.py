@@ -1,0 +1,72 @@
+"""A long verify in JupyterLab: the bar is there while it runs, and in no file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from helpers import needs, write_long_journal
+from jupyter_pages import RUN, NotebookPage, Server, code
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+VERIFY = 2
+CELLS = code("%load_ext kvnb", "%kvpool load long.jsonl --device none;", "%kvpool verify")
+BAR = ".jp-OutputArea .widget-hprogress"
+
+
+def opened(notebook: NotebookPage, server: Server, name: str) -> NotebookPage:
+    """A fresh notebook with the long journal loaded, and its verify begun."""
+    needs("tqdm")
+    if not (server.notebooks / "long.jsonl").exists():
+        write_long_journal(server.notebooks / "long.jsonl")
+    server.write(name, CELLS)
+    notebook.open(name)
+    notebook.run(0, 1)
+    begin(notebook)
+    return notebook
+
+
+def begin(notebook: NotebookPage) -> None:
+    """Begin the verify, and wait for its bar."""
+    notebook.page.evaluate(f"index => {{ ({RUN})(index); }}", VERIFY)
+    notebook.cell(VERIFY).locator(BAR).wait_for(state="visible")
+
+
+def until_it_says(notebook: NotebookPage, words: str) -> None:
+    """Wait for words below the verify: while a bar moves, the kernel's status is idle now and then."""
+    notebook.cell(VERIFY).get_by_text(words).first.wait_for(state="visible")
+
+
+def saved(notebook: NotebookPage, server: Server, name: str) -> list[dict[str, Any]]:
+    """The outputs of the verify in the file."""
+    notebook.command("docmanager:save")
+    return list(json.loads((server.notebooks / name).read_text())["cells"][VERIFY]["outputs"])
+
+
+def test_a_bar_is_shown_while_a_journal_is_verified_and_is_in_no_file(notebook: NotebookPage, server: Server) -> None:
+    opened(notebook, server, "verify.ipynb")
+    assert "20000" in notebook.output(VERIFY)
+    until_it_says(notebook, "verifies: 20,000 steps")
+    assert notebook.cell(VERIFY).locator(BAR).count() == 0
+    heights = notebook.cell(VERIFY).locator(".jp-OutputArea-child").evaluate_all("all => all.map(one => one.offsetHeight)")
+    print(f"\nheights of the outputs: {heights}")
+    outputs = saved(notebook, server, "verify.ipynb")
+    assert {output["output_type"] for output in outputs} == {"display_data"}
+    assert {mime for output in outputs for mime in output["data"]} == {"text/plain", "text/html"}
+    notebook.open("verify.ipynb")
+    assert "verifies: 20,000 steps" in notebook.output(VERIFY)
+    assert "model not found" not in notebook.output(VERIFY).lower()
+
+
+def test_a_verify_can_be_interrupted_from_the_page(notebook: NotebookPage, server: Server) -> None:
+    opened(notebook, server, "interrupted.ipynb")
+    notebook.command("notebook:interrupt-kernel")
+    until_it_says(notebook, "KeyboardInterrupt")
+    assert notebook.cell(VERIFY).locator(BAR).count() == 0
+    outputs = saved(notebook, server, "interrupted.ipynb")
+    assert [output["output_type"] for output in outputs] == ["display_data", "error"]
+    assert outputs[0]["data"] == {"text/plain": [], "text/html": []}
+    begin(notebook)
+    until_it_says(notebook, "verifies: 20,000 steps")
