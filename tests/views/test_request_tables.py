@@ -75,7 +75,7 @@ def test_every_request_is_in_one_group_and_sharers_are_in_the_same(lab: Lab) -> 
 @given(labs())
 def test_each_shared_block_is_told_once_with_all_its_owners(lab: Lab) -> None:
     told = [(block_id, owners) for ids, owners in shared(lab.state, list(lab.state.requests)) for block_id in ids]
-    assert sorted(told) == sorted((block_id, owners) for block_id, owners in lab.state.owners.items() if len(owners) > 1)
+    assert sorted(told) == sorted((block_id, list(owners)) for block_id, owners in lab.state.owners.items() if len(owners) > 1)
 
 
 @given(labs())
