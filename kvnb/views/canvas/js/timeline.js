@@ -55,15 +55,20 @@ function narrowed({ data, layout }, wide) {
   return { ...layout, title: { ...layout.title, text }, margin: { ...layout.margin, t: 88 + more }, height: layout.height + more };
 }
 
+const REST = 3; // so many times as long as it takes to draw
+
 function timelineOf(store, host, signal) {
   const { model } = store, wrong = make("div", { opacity: .72 }, "", host), plot = make("div", { display: "none" }, undefined, host);
   plot.className = "kvnb-timeline";
   let figure = null, drawn = null, busy = false, again = false, dark = null;
 
-  // One drawing at a time; what comes meanwhile is drawn once, at the end.
+  // One drawing at a time, when the page has nothing better to do, and then a rest: plotly may hold a page for a second,
+  // and the other pictures come first. What comes meanwhile is drawn once, at the end.
   async function draw() {
     if (busy) { again = true; return; }
     busy = true;
+    await new Promise((idle) => { (globalThis.requestIdleCallback ?? setTimeout)(idle, { timeout: 1000 }); });
+    let took = 0;
     try {
       const which = figure?.which;
       wrong.textContent = figure?.wrong ?? "";
@@ -71,13 +76,18 @@ function timelineOf(store, host, signal) {
       if (which) {
         const lib = await plotly(model);
         if (signal.aborted) return;
-        const shapes = [...(figure.layout.shapes ?? []), ...future()];
+        const began = performance.now(), shapes = [...(figure.layout.shapes ?? []), ...future()];
         await lib.react(plot, figure.data, { ...narrowed(figure, plot.clientWidth), shapes, autosize: true }, figure.config);
         Object.assign(plot.dataset, { until: figure.until, which, step: store.news.step, dark: figure.dark });
         drawn = lib;
+        took = performance.now() - began;
       }
-    } finally { busy = false; }
-    if (again && !signal.aborted) { again = false; draw(); }
+    } finally {
+      setTimeout(() => {
+        busy = false;
+        if (again && !signal.aborted) { again = false; draw(); }
+      }, Math.min(REST * took, 4000));
+    }
   }
   const fresh = () => { figure = JSON.parse(model.get("figure") || "null"); draw(); };
   // A veil of the ground's colour over the steps to come.
