@@ -15,8 +15,9 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One for all tests: it needs seconds to come up. A browser is a module's, for its event loop disturbs other tests."""
     needs("jupyterlab")
     server = Server(tmp_path_factory.mktemp("jupyterlab"))
     yield server
@@ -43,7 +44,10 @@ def fresh_page(server: Server, browser: Any) -> Iterator[NotebookPage]:
     opened = NotebookPage(page, server)
     yield opened
     page.close()
+    server.calm(opened.opened)
     assert opened.complaints == []
+    own = (server.url, server.url.replace("http", "ws", 1), "data:", "blob:", "file:", "about:")
+    assert [url for url in opened.asked if not url.startswith(own)] == [], "no other host is asked for anything"
 
 
 @pytest.fixture

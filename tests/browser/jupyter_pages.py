@@ -9,11 +9,12 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Container
 from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 from helpers import ROOT
 
@@ -39,7 +40,8 @@ class Server:
     def __init__(self, folder: Path) -> None:
         self.notebooks = folder / "notebooks"
         self.notebooks.mkdir()
-        news = folder / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+        self._settings = folder / "settings"
+        news = self._settings / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
         news.parent.mkdir(parents=True)
         news.write_text('{"fetchNews": "false", "checkForUpdates": false}')
         port = _free_port()
@@ -50,7 +52,7 @@ class Server:
                 [
                     sys.executable, "-m", "jupyterlab", "--allow-root", "--no-browser", "--ip=127.0.0.1", f"--port={port}",
                     "--ServerApp.port_retries=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={self.notebooks}",
-                    "--LabApp.expose_app_in_browser=True",
+                    "--LabApp.expose_app_in_browser=True", "--ServerApp.disable_check_xsrf=True",
                 ],
                 env=_environment(folder), cwd=folder, stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
@@ -61,6 +63,15 @@ class Server:
         kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
         notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
         (self.notebooks / name).write_text(json.dumps(notebook))
+
+    def calm(self, names: Container[str]) -> None:
+        """End the kernels of these notebooks, and forget the theme that was chosen: the next page finds all as the first did."""
+        with urlopen(f"{self.url}/api/sessions") as told:
+            sessions = [session for session in json.load(told) if session["path"] in names]
+        for session in sessions:
+            with urlopen(Request(f"{self.url}/api/sessions/{session['id']}", method="DELETE")):
+                pass
+        (self._settings / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings").unlink(missing_ok=True)
 
     def close(self) -> None:
         """End the server and its kernels."""
@@ -80,7 +91,7 @@ class Server:
 
 
 class NotebookPage:
-    """An open notebook; ``complaints`` are the errors that the browser's console got."""
+    """An open notebook; ``complaints`` are the errors that the browser's console got, ``asked`` what it asked servers for."""
 
     def __init__(self, page: Any, server: Server) -> None:
         self.page = page
@@ -88,11 +99,15 @@ class NotebookPage:
         # A workspace of its own: a page that is loaded again opens what any page of its workspace had open last.
         self._workspace = f"page-{next(_pages)}"
         self.complaints: list[str] = []
+        self.asked: list[str] = []
+        self.opened: set[str] = set()
+        page.on("request", lambda request: self.asked.append(request.url))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
 
     def open(self, name: str) -> None:
         """Open a notebook and wait for its kernel."""
+        self.opened.add(name)
         self.page.goto(f"{self._server.url}/lab/workspaces/{self._workspace}/tree/{name}?reset")
         self.page.wait_for_function(READY)
 
