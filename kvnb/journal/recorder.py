@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 from kvnb.errors import ComputeFailed, ComputeInterrupted, JournalError, named, one_line
@@ -40,6 +41,8 @@ class Recorder:
 
     def __init__(self, journal: Journal, worker: Worker | None = None, each: Each = nullcontext) -> None:
         self._journal = journal
+        # One command at a time: a click may come on a thread of its own. Who reads meanwhile waits for it.
+        self._lock = RLock()
         self._each = each
         self._log: LogFile | None = None
         self._execution = self._run_again()
@@ -63,14 +66,10 @@ class Recorder:
     @property
     def execution(self) -> Execution:
         """Engine and memory; after a command that was cut off in the middle, both as the journal says."""
-        if self._torn:
-            self._rebuild()
-            if self._log:
-                # A file that cannot be mended now is mended, or complained of, by the next step.
-                with suppress(OSError, JournalError):
-                    self._log.mend(self._journal)
-            self._torn = False
-        return self._execution
+        with self._lock:
+            if self._torn:
+                self._mend()
+            return self._execution
 
     @property
     def log_path(self) -> Path | None:
@@ -83,28 +82,32 @@ class Recorder:
         When its forward pass fails or is interrupted, the step is recorded as one that failed; then ComputeFailed or
         ComputeInterrupted says so.
         """
-        execution = self.execution
-        apply = execution.plan(command)
-        self._torn = True
-        command, error = execution.carry_out(command, apply)
-        step = self._journal.next_step(command, execution.events, cell, origin)
-        self._commit(step)
-        execution.touched = self._torn = False
+        with self._lock:
+            execution = self.execution
+            apply = execution.plan(command)
+            self._torn = True
+            command, error = execution.carry_out(command, apply)
+            step = self._journal.next_step(command, execution.events, cell, origin)
+            self._commit(step)
+            execution.touched = self._torn = False
+            self._tell()
         if error:
             raise _told(step, error) from error
         return step
 
-    def undo(self, cell: Cell | None = None) -> Step:
+    def undo(self, cell: Cell | None = None, origin: Mapping[str, Any] | None = None) -> Step:
         """Go back one step; the journal only grows, by a step that says so. Memory is computed again from the start.
 
         Raises JournalError at the start, or when that would take too long.
         """
-        self._check_undo()
-        step = self.journal.next_step(Command(replay.UNDO, {}), replay.undo_events(self.journal), cell)
-        # From the moment the step exists, pool and memory are those that it describes: both are rebuilt from the journal.
-        self._execution.touched = self._torn = True
-        self._commit(step)
-        self.engine  # noqa: B018
+        with self._lock:
+            self._check_undo()
+            step = self.journal.next_step(Command(replay.UNDO, {}), replay.undo_events(self.journal), cell, origin)
+            # From the moment the step exists, pool and memory are those that it describes: both are rebuilt from the journal.
+            self._execution.touched = self._torn = True
+            self._commit(step)
+            self.engine  # noqa: B018
+            self._tell()
         return step
 
     def write_to(self, path: Path, force: bool, replacing: Recorder | None) -> None:
@@ -142,6 +145,14 @@ class Recorder:
             self._execution.touched = self._torn = True
             self._execution.worker.close()
 
+    def _mend(self) -> None:
+        self._rebuild()
+        if self._log:
+            # A file that cannot be mended now is mended, or complained of, by the next step.
+            with suppress(OSError, JournalError):
+                self._log.mend(self._journal)
+        self._torn = False
+
     def _rebuild(self) -> None:
         old = self._execution
         if old.touched:
@@ -175,6 +186,10 @@ class Recorder:
             file.abandon()
             raise
         self._log = file
+
+    def _tell(self) -> None:
+        for listener in list(self._journal.listeners):
+            listener()
 
     def _commit(self, step: Step) -> None:
         if self._log:

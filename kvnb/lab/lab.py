@@ -6,7 +6,8 @@ Must not know: IPython, tensors, and how anything is drawn.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from kvnb.memory import Memory, kv_shape
 from kvnb.prompts import get_tokenizer, prompt_of, recorded_tokenizer
 from kvnb.results import Generated, StepResult
 from kvnb.views.progress import progress
+
+CLICKED = {"clicked": True}
+"""The origin of a step that somebody clicked; no cell ran it."""
 
 
 class Lab(LabLooks):
@@ -117,7 +121,7 @@ class Lab(LabLooks):
         lab._tokenizer = recorded_tokenizer(read.journal.behaviour.tokenizer)
         lab.memory = Memory.from_dict(read.journal.memory, device)
         lab._begin(read.journal, replacing)
-        lab.torn_bytes = read.torn
+        lab.torn_bytes, lab.loaded_from = read.torn, str(path)
         if read.log and not copy:
             lab._recorder.go_on_in(Path(path), replacing._recorder if replacing else None)
         return lab
@@ -132,6 +136,8 @@ class Lab(LabLooks):
         self._recorder = Recorder(journal, worker, lambda steps: progress(steps, "run again"))
         self.journal_id = journal.name
         self.cell: Cell | None = None
+        self.loaded_from = ""
+        self._origin: dict[str, Any] | None = None
         self.torn_bytes = 0
 
     def _worker_for(self, behaviour: Behaviour, replacing: Lab | None) -> Worker | None:
@@ -226,7 +232,7 @@ class Lab(LabLooks):
         scheduler = self._recorder.engine.scheduler
         scheduler.check_decode(name, k)
         how = sampling(temperature, seed)
-        origin = {"model": self.memory.model, **how}
+        origin = {"model": self.memory.model, **how, **(self._origin or {})}
         steps = []
         for _ in range(k):
             token = worker.next_token(name, scheduler.find(name).num_tokens, **how)
@@ -266,10 +272,10 @@ class Lab(LabLooks):
 
     def undo(self) -> StepResult:
         """Go back one step; the journal only grows, by a step that says so. Raises JournalError at the start."""
-        return StepResult(self, self._recorder.undo(self.cell), ())
+        return StepResult(self, self._recorder.undo(self.cell, self._origin), ())
 
     def _change(self, verb: str, **args: Any) -> StepResult:
-        step = self._recorder.run(Command(verb, args), self.cell)
+        step = self._recorder.run(Command(verb, args), self.cell, self._origin)
         computed = self._recorder.execution.last_pass_tokens
         return StepResult(self, step, self.manager.block_table(args.get("name", "")), computed)
 
@@ -278,6 +284,15 @@ class Lab(LabLooks):
             raise CommandError(f"{named(name)} needs a prompt: only a preempted request is admitted without one")
         if has_keys:
             raise CommandError(f"{named(name)} keeps the salt and adapter of its admission: leave them out to resume it")
+
+    @contextmanager
+    def clicked(self) -> Iterator[None]:
+        """What runs inside was clicked, not typed: its steps say so, outside the digest."""
+        before, self._origin = self._origin, CLICKED
+        try:
+            yield
+        finally:
+            self._origin = before
 
     # --- the log file ---------------------------------------------------------------------------------------
 
