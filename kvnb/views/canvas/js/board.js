@@ -9,7 +9,8 @@ function board(model, host, signal) {
     inner?.abort();
     inner = new AbortController();
     host.replaceChildren();
-    boardOf(store, host, inner.signal);
+    // A page that was loaded again may know some blocks only, and has asked for all.
+    if (store.frame) boardOf(store, host, inner.signal); else store.on("news", fresh, inner.signal);
   };
   signal.addEventListener("abort", () => inner.abort());
   store.on("pool", fresh, signal);
