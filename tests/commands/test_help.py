@@ -73,3 +73,11 @@ def test_the_commands_that_readme_shows_can_be_typed_one_after_the_other(session
         run(session, *readme_lines("A tour in ten lines"))
     run(session, *[line.replace("2GiB", "2MiB") for line in lines])  # 2 GiB are for a reader who has them
     assert session.lab().verify().holds
+
+
+def test_the_commands_about_the_dashboard_can_be_typed_in_the_folder_of_the_notebooks(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT / "notebooks")
+    run(session, *readme_lines("A tour in ten lines"), *readme_lines("The dashboard"))
+    assert session.current == "watch"

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 from helpers import ROOT, needs
@@ -20,8 +21,9 @@ RECORD = "application/vnd.kvnb.record+json"
 _FLOAT = re.compile(r"\d+\.\d+(?:e[-+]\d+)?")
 
 
-def _load_build() -> Any:
-    spec = importlib.util.spec_from_file_location("notebooks_build", NOTEBOOKS / "build.py")
+def loaded(script: Path) -> Any:
+    """A script of the folder ``notebooks``, as a module."""
+    spec = importlib.util.spec_from_file_location(f"notebooks_{script.stem}", script)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -29,7 +31,7 @@ def _load_build() -> Any:
     return module
 
 
-build = _load_build()
+build = loaded(NOTEBOOKS / "build.py")
 
 
 class NotebookFile:
