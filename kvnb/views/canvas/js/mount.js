@@ -41,7 +41,8 @@ function placeBoard(store, signal, render) {
   let now = null, end = null;
   const leave = () => { end?.(); now = end = null; };
   const look = () => {
-    const id = model.get("place"), found = id && store.alive ? document.querySelector(`[data-kvnb-place="${CSS.escape(id)}"]`) : null;
+    const id = model.get("place"), query = `[data-kvnb-place="${CSS.escape(id)}"]`;
+    const found = id && store.alive ? document.querySelector(query) : null;
     if (found === now) return;
     leave();
     if (found) { now = found; end = fill(found, model, render); }

@@ -13,7 +13,8 @@ function placed(rows, wide, width) {
   const room = Math.max(1, Math.floor((wide - left - EDGES) / (width + GAP)));
   rows.forEach(({ head, hidden, tail }, row) => {
     const all = [...head, ...tail], fits = !hidden && all.length <= room, y = rowAt(row, wide) + (below ? WORDS_HIGH : 0);
-    const back = fits || room <= 6 ? 0 : Math.min(2, tail.length || 2), front = fits ? all.length : Math.max(1, Math.min(head.length, room - back - 3));
+    const back = fits || room <= 6 ? 0 : Math.min(2, tail.length || 2);
+    const front = fits ? all.length : Math.max(1, Math.min(head.length, room - back - 3));
     let x = left;
     const put = (id) => { spots.push([row, x, y, id]); x += width + GAP; };
     all.slice(0, front).forEach(put);
@@ -28,7 +29,8 @@ function placed(rows, wide, width) {
 }
 
 function requestTables(store, heading, host, signal) {
-  const model = pictureModel(store, () => null), pool = model.get("pool"), canvas = make("canvas", { display: "block" }, undefined, host);
+  const model = pictureModel(store, () => null), pool = model.get("pool");
+  const canvas = make("canvas", { display: "block" }, undefined, host);
   const count = make("span", { opacity: .72 }, "", heading);
   canvas.className = "kvnb-requests";
   let ink = null, drawn = { spots: [], words: [] }, due = 0;
@@ -40,7 +42,8 @@ function requestTables(store, heading, host, signal) {
   function paint() {
     ink ??= inks(host, model.get("look"));
     const { rows, earlier } = store.news, { words, refs } = store.frame, wide = width();
-    heading.firstChild.lastChild.textContent = !rows.length ? "none" : earlier ? `the last ${rows.length} of ${number(rows.length + earlier)}` : "";
+    const some = earlier ? `the last ${rows.length} of ${number(rows.length + earlier)}` : "";
+    heading.firstChild.lastChild.textContent = rows.length ? some : "none";
     const g = sized(canvas, host.clientWidth, rows.length ? rowAt(rows.length, host.clientWidth) + EDGES - 8 : 1);
     drawn = placed(rows, host.clientWidth, wide);
     rows.forEach((row, i) => named(g, row, rowAt(i, host.clientWidth)));
@@ -51,7 +54,8 @@ function requestTables(store, heading, host, signal) {
     canvas.dataset.seq = store.frame.seq;
   }
   function write(g, says, x, y, alpha, bold = "", size = 12) {
-    Object.assign(g, { font: `${bold} ${size}px ${ink.font}`, fillStyle: ink.text, textAlign: "left", textBaseline: "middle", globalAlpha: alpha });
+    const font = `${bold} ${size}px ${ink.font}`;
+    Object.assign(g, { font, fillStyle: ink.text, textAlign: "left", textBaseline: "middle", globalAlpha: alpha });
     g.fillText(says, x, y);
     g.globalAlpha = 1;
   }
@@ -67,8 +71,10 @@ function requestTables(store, heading, host, signal) {
     if (note) write(g, note, below ? NAME : NAME + FACTS, below ? middle + 8 : middle, .72, "", below ? 11 : 12);
   }
   const summary = (rows, earlier) => {
-    const lines = rows.map(({ name, tokens, note, head, hidden }) =>
-      `${name}: ${[tokens, note, head.length ? `blocks ${head.join(" ")}${hidden ? ` and ${hidden} more` : ""}` : ""].filter(Boolean).join(", ")}`);
+    const lines = rows.map(({ name, tokens, note, head, hidden }) => {
+      const blocks = head.length ? `blocks ${head.join(" ")}${hidden ? ` and ${hidden} more` : ""}` : "";
+      return `${name}: ${[tokens, note, blocks].filter(Boolean).join(", ")}`;
+    });
     return `Requests: ${lines.join("; ") || "none"}${earlier ? `; ${earlier} earlier ones` : ""}`;
   };
 

@@ -52,13 +52,15 @@ function narrowed({ data, layout }, wide) {
   const text = wrapped(parts.join("<br>"), (wide - 90) / 8);
   const named = data.filter(({ name, showlegend }) => name && showlegend !== false).length;
   const lines = text.split("<br>").length - 2 + Math.max(0, Math.ceil(named * 150 / (wide - 90)) - 1), more = 18 * lines;
-  return { ...layout, title: { ...layout.title, text }, margin: { ...layout.margin, t: 88 + more }, height: layout.height + more };
+  const title = { ...layout.title, text }, margin = { ...layout.margin, t: 88 + more };
+  return { ...layout, title, margin, height: layout.height + more };
 }
 
 const REST = 3; // so many times as long as it takes to draw
 
 function timelineOf(store, host, signal) {
-  const { model } = store, wrong = make("div", { opacity: .72 }, "", host), plot = make("div", { display: "none" }, undefined, host);
+  const { model } = store, wrong = make("div", { opacity: .72 }, "", host);
+  const plot = make("div", { display: "none" }, undefined, host);
   plot.className = "kvnb-timeline";
   let figure = null, drawn = null, busy = false, again = false, dark = null;
 
@@ -97,7 +99,8 @@ function timelineOf(store, host, signal) {
     const ground = getComputedStyle(document.body).getPropertyValue("--jp-layout-color0").trim() || (isDark() ? "#111" : "#fff");
     const veil = { type: "rect", xref: "x", yref: "paper", x0: step + .5, x1: figure.until + .6, y0: 0, y1: 1, layer: "above" };
     const edge = { type: "line", xref: "x", yref: "paper", x0: step + .5, x1: step + .5, y0: 0, y1: 1, layer: "above" };
-    return [{ ...veil, fillcolor: ground, opacity: .72, line: { width: 0 } }, { ...edge, line: { color: "#808080", width: 1, dash: "dot" } }];
+    const dotted = { color: "#808080", width: 1, dash: "dot" };
+    return [{ ...veil, fillcolor: ground, opacity: .72, line: { width: 0 } }, { ...edge, line: dotted }];
   }
   const themed = () => {
     if (dark === isDark()) return;
