@@ -8,7 +8,7 @@ import re
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from jupyter_pages import READY, RUN, NotebookPage
+from jupyter_pages import PANEL, READY, RUN, NotebookPage
 
 CANVASES = "canvas.kvnb-map, canvas.kvnb-queue, canvas.kvnb-requests"
 DRAWN = """host => {
@@ -16,27 +16,28 @@ DRAWN = """host => {
   return seq && drawn.length === 3 && drawn.every(({ dataset }) => dataset.seq === seq && dataset.moving !== 'true');
 }""".replace("CANVASES", CANVASES)
 ASK = """async expression => {
-  const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+  const kernel = PANEL.sessionContext.session.kernel;
   const asked = kernel.requestExecute({ code: '', silent: true, store_history: false, user_expressions: { it: expression } });
   const { it } = (await asked.done).content.user_expressions;
-  return it.status === 'ok' ? it.data['text/plain'] : `'${it.ename}: ${it.evalue}'`;
-}"""
+  if (it.status !== 'ok') throw new Error(it.evalue);
+  return it.data['text/plain'];
+}""".replace("PANEL", PANEL)
 TYPE = """([index, source]) => {
-  const { model } = window.jupyterapp.shell.currentWidget.content.widgets[index];
+  const { model } = PANEL.content.widgets[index];
   model.sharedModel.setSource(source);
   model.outputs.clear();
-}"""
+}""".replace("PANEL", PANEL)
 WATCH = """index => {
   window.seen = [];
   const look = () => {
-    const { status } = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+    const { status } = PANEL.sessionContext.session.kernel;
     for (const { textContent } of document.querySelectorAll('.jp-Notebook .jp-Cell')[index].querySelectorAll('.kvnb-step')) {
       const seen = [textContent.split(' · ')[0], status], last = window.seen.at(-1);
       if (textContent && (last?.[0] !== seen[0] || last?.[1] !== seen[1])) window.seen.push(seen);
     }
   };
   new MutationObserver(look).observe(document.body, { childList: true, characterData: true, subtree: true });
-}"""
+}""".replace("PANEL", PANEL)
 LAB = "get_ipython()._kvnb_extension.magics.session.lab()"
 
 
@@ -60,9 +61,8 @@ class Board:
         try:
             said.wait_for()
         except Exception as error:
-            raise AssertionError(
-                f"{self.text('step')!r}, not step {step}; the slider: {self.slider.get_attribute('aria-valuenow')}"
-            ) from error
+            stands = self.slider.get_attribute("aria-valuenow")
+            raise AssertionError(f"{self.text('step')!r}, not step {step}; the slider is at {stands}") from error
         return self.drawn
 
     def text(self, part: str) -> str:

@@ -18,17 +18,20 @@ from urllib.request import Request, urlopen
 
 from helpers import ROOT
 
+# Where the notebook is on the page: another tab, a docked panel, may be the current one.
+PANEL = "[...(window.jupyterapp?.shell.widgets('main') ?? [])].find(({ content }) => content?.model?.cells)"
 # The page waits for the kernel, runs a cell, and tells when its outputs are complete.
-READY = """() => {
-  const panel = window.jupyterapp?.shell.currentWidget, kernel = panel?.sessionContext?.session?.kernel;
+READY = f"""() => {{
+  const panel = {PANEL}, kernel = panel?.sessionContext?.session?.kernel;
   return kernel?.connectionStatus === 'connected' && kernel.status === 'idle' && panel.content.widgets.length > 0;
-}"""
-RUN = """async index => {
-  const app = window.jupyterapp, content = app.shell.currentWidget.content;
+}}"""
+RUN = f"""async index => {{
+  const app = window.jupyterapp, {{ id, content }} = {PANEL};
+  app.shell.activateById(id);
   content.activeCellIndex = index;
   content.deselectAll();
   await app.commands.execute('notebook:run-cell');
-}"""
+}}"""
 
 
 _pages = count()

@@ -13,19 +13,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PANEL, SCRATCH, PASTED = 2, 3, 4
 NASTY = [
-    "it's",
-    'say "so"',
-    "$x",
-    "{y}",
-    "a; b;",
-    "--all",
-    "-1",
-    "<b>bold</b>",
-    "# no comment",
-    "back\\slash",
-    " two  spaces ",
+    "it's", 'say "so"', "$x", "{y}", "a; b;", "--all", "-1", "<b>bold</b>", "# no comment", "back\\slash", " two  spaces ",
     "ä€😀",
-]
+]  # fmt: skip
 CELLS = code("%load_ext kvnb\nx = y = 'expanded'", "%kvpool new 11;", "%kvpool dashboard", "", "")
 
 
@@ -64,19 +54,11 @@ def test_every_button_does_what_the_typed_command_does_and_the_log_says_clicked(
     assert shown.at(steps).text("step") == f"step {steps} · digest {digest[:8]}"
     log = do(opened, SCRATCH, "%kvpool log")
     assert log.count("clicked") == steps
-    typed = "\n".join(
-        [
-            "%%kvpool",
-            "new 11",
-            "admit r0 ABCDEFGHIJKLMNO",
-            "admit r1 ABCDEFGHIJxxxx",
-            "append r1 yy",
-            "generate r1 3",
-            "preempt r1",
-        ]
-        + ["admit r1", "release r1", "undo", "release r0", "release r1", "reset"]
-    )
-    do(opened, SCRATCH, typed)
+    typed = (
+        "%%kvpool", "new 11", "admit r0 ABCDEFGHIJKLMNO", "admit r1 ABCDEFGHIJxxxx", "append r1 yy", "generate r1 3",
+        "preempt r1", "admit r1", "release r1", "undo", "release r0", "release r1", "reset",
+    )  # fmt: skip
+    do(opened, SCRATCH, "\n".join(typed))
     assert facts(opened) == [digest, steps]
     assert "clicked" not in do(opened, SCRATCH, "%kvpool log")
 

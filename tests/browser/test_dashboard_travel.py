@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from dashboards import LAB, Board, ask, board, do
@@ -35,10 +34,10 @@ def opened(looked_at: NotebookPage, server: Server) -> NotebookPage:
 
 
 @pytest.fixture
-def shown(opened: NotebookPage) -> Iterator[Board]:
+def shown(opened: NotebookPage) -> Board:
     """A dashboard at step 4 of 4."""
     opened.run(1, PANEL, STEPS)
-    yield board(opened, PANEL).at(4).slid(4)
+    return board(opened, PANEL).at(4).slid(4)
 
 
 def test_the_keyboard_travels_and_every_picture_shows_the_past(shown: Board) -> None:
