@@ -21,7 +21,7 @@ function placed(rows, wide, width) {
     const out = all.length + hidden - front - back;
     if (!fits && out > 0) {
       words.push([x, y, `… ${number(out)} more …`]);
-      x += 14 + 6.4 * (`… ${number(out)} more …`).length;
+      x += 18 + 6.6 * (`… ${number(out)} more …`).length;
       if (back) all.slice(all.length - back).forEach(put);
     }
   });
