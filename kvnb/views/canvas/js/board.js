@@ -114,7 +114,7 @@ function saidOf(store, host, signal) {
 function clickedOf(store, host, signal) {
   const part = make("details", { marginTop: "10px", fontSize: "12px" }, undefined, host);
   const summary = make("summary", { cursor: "pointer", opacity: .72 }, "", part);
-  const look = { margin: "4px 0", padding: "6px 8px", overflowX: "auto", background: "rgba(128,128,128,.1)", borderRadius: "4px" };
+  const look = { margin: "4px 0", padding: "6px 8px", overflowX: "auto", background: "rgba(128,128,128,.1)" };
   const code = make("pre", look, "", part);
   const copy = make("button", BUTTON, "copy as cell", part);
   copy.type = "button";
