@@ -135,4 +135,4 @@ class DashboardPanel:
     def _driven(self, lab: Lab | None) -> tuple[Clicks | None, str]:
         if lab is None:
             return None, "a journal file, to look through"
-        return Clicks(self._session, lab), f"loaded from {lab.loaded_from}, not driven yet" if lab.loaded_from else ""
+        return Clicks(self._session, lab), f"{lab.came_from}, not driven yet" if lab.came_from else ""

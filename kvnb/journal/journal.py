@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kvnb.errors import UnknownName
 from kvnb.journal.digest import first_digest, next_digest
 from kvnb.journal.events import Event, Restored
+from kvnb.journal.forked import Forked
 from kvnb.journal.lines import Lines
 from kvnb.journal.past import Moment, Past
 from kvnb.journal.state import State
@@ -56,6 +57,8 @@ class Journal:
 
     memory
         The settings of the memory behind the blocks, as plain values; outside the digest. None: block ids only.
+    forked
+        Where a fork comes from, and what was refused there; outside the digest. None for a pool that began with no step.
     lines
         Which steps are in effect after which.
     listeners
@@ -71,10 +74,12 @@ class Journal:
         name: str = "pool",
         steps: Iterable[Step] = (),
         memory: Mapping[str, Any] | None = None,
+        forked: Forked | None = None,
     ) -> None:
         self.behaviour = behaviour
         self.name = name
         self.memory = memory
+        self.forked = forked
         self.steps = list(steps)
         self.first_digest = first_digest(behaviour)
         self.listeners: list[Callable[[], object]] = []

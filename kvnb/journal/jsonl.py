@@ -3,11 +3,11 @@ r"""Journals on file: JSON Lines, schema 1.
 Line 1, the header::
 
     {"kvnb_journal": 1, "pool": NAME, "behaviour": {...}, "digest": d0, "log": true, "written_by": "kvnb 0.1.0",
-     "memory": {...}}
+     "memory": {...}, "forked": {...}}
 
 ``behaviour`` holds the fields of ``Behaviour``; ``log`` is true for a file that a pool writes while it runs and
 that ``load`` therefore goes on writing; ``memory``, the device and the model behind the blocks, is there only for a pool
-that has any. Every other line is a step::
+that has any; ``forked``, the fields of ``Forked``, only for a fork. Neither enters the digest. Every other line is a step::
 
     {"step": 1, "command": {"verb": "admit", "name": "r0", "text": "ABC"}, "events": [["took", [1]], ...],
      "digest": d1, "cell": [3, "9f2c...", "cell id or null"], "origin": {"model": "tiny", ...}}
@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 from kvnb.errors import JournalError, KvnbError, one_line
 from kvnb.journal.digest import canonical, next_digest
 from kvnb.journal.events import from_json, to_json
+from kvnb.journal.forked import Forked
 from kvnb.journal.journal import Cell, Journal, Step
 from kvnb.manager.behaviour import Behaviour
 from kvnb.manager.command import Command
@@ -49,6 +50,8 @@ def header_line(journal: Journal, log: bool) -> bytes:
     }  # fmt: skip
     if journal.memory is not None:
         values["memory"] = journal.memory
+    if journal.forked is not None:
+        values["forked"] = journal.forked.to_dict()
     return json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
 
 
@@ -120,7 +123,7 @@ def read(path: Path, each: Callable[[Sequence[bytes]], AbstractContextManager[It
     if not data.startswith(MARK) or not rows:
         raise JournalError(f"{path} is no kvnb journal: give a file made by save or --log")
     header = _parse(rows[0], path, "its header")
-    journal = _journal(header, path)
+    journal = journal_from(header, str(path))
     with each(rows[1:]) as counted:
         for number, row in enumerate(counted, start=1):
             journal.steps.append(_step(journal, _parse(row, path, f"step {number}"), number, path))
@@ -146,36 +149,47 @@ def read_bytes(path: Path) -> bytes:
 def _parse(row: bytes, path: Path, what: str) -> dict[str, Any]:
     try:
         values = json.loads(row)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise JournalError(f"{path}: {what} is not readable, the file is damaged there") from error
     if not isinstance(values, dict):
         raise JournalError(f"{path}: {what} is not an object, the file is damaged there")
     return values
 
 
-def _journal(header: dict[str, Any], path: Path) -> Journal:
-    schema = header["kvnb_journal"]
+def journal_from(header: Mapping[str, Any], what: str) -> Journal:
+    """The journal without steps that a header describes. Raises JournalError, which calls the header's place ``what``."""
+    schema = header.get("kvnb_journal")
     if schema != SCHEMA:
-        raise JournalError(f"{path} has schema {schema!r}, this kvnb reads {SCHEMA}: pip install -U kvnb")
+        raise JournalError(f"{what} has schema {schema!r}, this kvnb reads {SCHEMA}: pip install -U kvnb")
     try:
-        journal = Journal(Behaviour.from_dict(header["behaviour"]), str(header["pool"]), memory=header.get("memory"))
+        forked = Forked.from_dict(header["forked"]) if "forked" in header else None
+        journal = Journal(Behaviour.from_dict(header["behaviour"]), str(header["pool"]), (), header.get("memory"), forked)
     except (KeyError, TypeError, AttributeError, ValueError, KvnbError) as error:
-        raise JournalError(f"{path}: the header's settings cannot be used ({error})") from error
+        raise JournalError(f"{what}: the header's settings cannot be used ({error})") from error
     if header.get("digest") != journal.first_digest:
-        raise JournalError(f"{path}: the settings in the header do not give its digest, the chain breaks at step 0")
+        raise JournalError(f"{what}: the settings in the header do not give its digest, the chain breaks at step 0")
     return journal
 
 
-def _step(journal: Journal, values: dict[str, Any], number: int, path: Path) -> Step:
+def step_from(values: Any, number: int, previous: str, what: str) -> tuple[Step, bool]:
+    """Step ``number`` from its plain values, and whether it gives its digest after the digest ``previous``.
+
+    Raises JournalError, which calls the place ``what``, for what is no step.
+    """
     try:
         command = Command.from_dict(values["command"])
         events = tuple(from_json(event) for event in values["events"])
-        claimed, cell = values["digest"], values.get("cell")
-        step = Step(number, command, events, claimed, Cell(*cell) if cell else None, values.get("origin"))
-        digest = next_digest(journal.digest, command, events)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise JournalError(f"{path}: step {number} is not a step ({one_line(str(error))})") from error
-    if values.get("step") != number or claimed != digest:
+        cell = values.get("cell")
+        step = Step(number, command, events, values["digest"], Cell(*cell) if cell else None, values.get("origin"))
+        digest = next_digest(previous, command, events)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise JournalError(f"{what}: step {number} is not a step ({one_line(str(error))})") from error
+    return step, values.get("step") == number and step.digest == digest
+
+
+def _step(journal: Journal, values: dict[str, Any], number: int, path: Path) -> Step:
+    step, holds = step_from(values, number, journal.digest, str(path))
+    if not holds:
         raise JournalError(f"{path}: the digest chain breaks at step {number}, what stands there was changed")
     return step
 

@@ -5,22 +5,21 @@ Must not know: IPython, tensors, and how anything is drawn.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from kvnb.arguments import cache_keys, request_name, sampling, whole
-from kvnb.core.hashing import none_hash
 from kvnb.errors import CommandError, OutOfMemory, SettingError, named
 from kvnb.journal import Journal, jsonl
+from kvnb.journal.fork import Evictions, fork
 from kvnb.journal.journal import Cell
 from kvnb.journal.recorder import Recorder
 from kvnb.lab.looking import LabLooks
+from kvnb.lab.settings import Settings, pool_name, root, size
 from kvnb.manager import Behaviour
 from kvnb.manager.command import Command
-from kvnb.manager.hash_functions import HASH_FUNCTIONS, NOT_CRYPTOGRAPHIC, get_hash_function
 from kvnb.manager.worker import Worker
 from kvnb.memory import Memory, kv_shape
 from kvnb.prompts import get_tokenizer, prompt_of, recorded_tokenizer
@@ -81,8 +80,6 @@ class Lab(LabLooks):
         force: bool = False,
         replacing: Lab | None = None,
     ) -> None:
-        if not isinstance(name, str) or not name:
-            raise SettingError(f"the pool's name is {name!r}: give a text that is not empty")
         # What device was asked for decides, not what was found: equal commands give equal digests on every machine.
         self._tokenizer = get_tokenizer(tokenizer or ("chars" if device == "none" else "bytes"))
         self.memory = Memory(
@@ -90,13 +87,12 @@ class Lab(LabLooks):
             vocab_size=self._tokenizer.vocab_size,
         )  # fmt: skip
         behaviour = Behaviour(
-            num_blocks=_size(num_blocks, memory, self.memory, block_size, replacing), block_size=block_size,
+            num_blocks=size(num_blocks, memory, self.memory, block_size, _bytes_of(replacing)), block_size=block_size,
             prefix_caching=prefix_caching, free_to=free_to, free_order=free_order, full_hit=full_hit,
-            sliding_window=sliding_window, hash=hash, none_hash=_root(hash), tokenizer=self._tokenizer.identity,
+            sliding_window=sliding_window, hash=hash, none_hash=root(hash), tokenizer=self._tokenizer.identity,
         )  # fmt: skip
-        self._begin(Journal(behaviour, name, memory=self.memory.to_dict()), replacing)
-        if log is not None:
-            self._recorder.write_to(Path(log), force, replacing._recorder if replacing else None)
+        self._begin(Journal(behaviour, pool_name(name), memory=self.memory.to_dict()), replacing)
+        self._write_to(log, force, replacing)
 
     @classmethod
     def load(
@@ -120,8 +116,8 @@ class Lab(LabLooks):
         read.journal.name = name or read.journal.name
         lab._tokenizer = recorded_tokenizer(read.journal.behaviour.tokenizer)
         lab.memory = Memory.from_dict(read.journal.memory, device)
-        lab._begin(read.journal, replacing)
-        lab.torn_bytes, lab.loaded_from = read.torn, str(path)
+        lab._begin(read.journal, replacing, f"loaded from {path}")
+        lab.torn_bytes = read.torn
         if read.log and not copy:
             lab._recorder.go_on_in(Path(path), replacing._recorder if replacing else None)
         return lab
@@ -131,14 +127,44 @@ class Lab(LabLooks):
         """The pool name in a journal file. Raises JournalError as ``load``."""
         return jsonl.read_pool_name(Path(path))
 
-    def _begin(self, journal: Journal, replacing: Lab | None) -> None:
+    def fork(
+        self,
+        name: str,
+        at: int | None = None,
+        *,
+        evictions: Evictions = "ask",
+        log: str | Path | None = None,
+        force: bool = False,
+        replacing: Lab | None = None,
+        **settings: Any,
+    ) -> Lab:
+        """What if: a new pool ``name`` that ran this pool's commands up to step ``at`` (default: all) under other settings.
+
+        evictions
+            ``keep`` or ``skip`` the commands that name block ids, which under other settings hold something else.
+        settings
+            Any of those that a Lab is made with; the others are this pool's.
+        What was refused there, and skipped because of that, ``journal.forked`` tells. Raises as ``Lab`` does, and UnknownName.
+        """
+        journal = self.journal
+        at = len(journal) if at is None else whole("at", at)
+        journal.state_at(at)  # raises for a step that is not there
+        plan = Settings(self.behaviour, self.memory, self._tokenizer).changed(settings, _bytes_of(replacing))
+        lab = Lab.__new__(Lab)
+        _, lab.memory, lab._tokenizer, _ = plan
+        into = Journal(plan.behaviour, pool_name(name), memory=plan.memory.to_dict())
+        with progress(journal.lineage(at), "fork") as line:
+            fork(journal, at, into, line, evictions, plan.tokenizer.prompt, plan.check, self.cell)
+        lab._begin(into, replacing, f"forked from {self.name} at step {at}")
+        lab._write_to(log, force, replacing)
+        return lab
+
+    def _begin(self, journal: Journal, replacing: Lab | None, came_from: str = "") -> None:
         worker = self._worker_for(journal.behaviour, replacing)
         self._recorder = Recorder(journal, worker, lambda steps: progress(steps, "run again"))
-        self.journal_id = journal.name
+        self.journal_id, self.came_from, self.torn_bytes = journal.name, came_from, 0
         self.cell: Cell | None = None
-        self.loaded_from = ""
         self._origin: dict[str, Any] | None = None
-        self.torn_bytes = 0
 
     def _worker_for(self, behaviour: Behaviour, replacing: Lab | None) -> Worker | None:
         if behaviour.full_hit and self.memory.device != "none":
@@ -151,6 +177,10 @@ class Lab(LabLooks):
         # There is no room for both: the old pool gives its memory up, and would compute it again if the new one fails.
         replacing._recorder.give_up_memory()
         return self.memory.make_worker(behaviour)
+
+    def _write_to(self, log: str | Path | None, force: bool, replacing: Lab | None) -> None:
+        if log is not None:
+            self._recorder.write_to(Path(log), force, replacing._recorder if replacing else None)
 
     # --- changing ------------------------------------------------------------------------------------------
 
@@ -310,24 +340,10 @@ class Lab(LabLooks):
         return state_shown(self)._repr_mimebundle_()
 
 
+def _bytes_of(lab: Lab | None) -> int:
+    """What the memory of a pool that is replaced will leave free."""
+    return lab._recorder.memory_bytes if lab else 0
+
+
 def _pass(defer: bool, fail: bool) -> dict[str, bool]:
     return {name: True for name, given in (("defer", defer), ("fail", fail)) if given}
-
-
-def _size(num_blocks: int | None, memory: str | int | None, settings: Memory, block_size: int, replacing: Lab | None) -> int:
-    if (num_blocks is None) == (memory is None):
-        raise SettingError("give the number of blocks, or --memory such as 2GiB: one of them")
-    if memory is None:
-        return num_blocks  # type: ignore[return-value]  # Behaviour judges it
-    if isinstance(memory, bool) or not isinstance(memory, str | int):
-        raise SettingError(f"memory is {memory!r}: give bytes such as 2GiB, or 90%")
-    Behaviour(num_blocks=1, block_size=block_size)
-    return settings.blocks_in(str(memory), block_size, replacing._recorder.memory_bytes if replacing else 0)
-
-
-def _root(hash_name: str) -> str:
-    """The parent hash of first blocks, in hex; "" for an unknown function, which ``Behaviour`` refuses by its name."""
-    if hash_name not in HASH_FUNCTIONS:
-        return ""
-    drawn = os.urandom(32).hex() if hash_name in NOT_CRYPTOGRAPHIC else None
-    return none_hash(get_hash_function(hash_name), os.environ.get("PYTHONHASHSEED", drawn)).hex()

@@ -1,0 +1,101 @@
+"""What a pool is made with: what was asked for, made whole; for a fork the rest as the original has it.
+
+Must not know: how a pool is made, how a history is run again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from kvnb.core.hashing import none_hash
+from kvnb.errors import RequestError, SettingError, nearest, one_line
+from kvnb.manager import Behaviour
+from kvnb.manager.hash_functions import HASH_FUNCTIONS, NOT_CRYPTOGRAPHIC, get_hash_function
+from kvnb.memory import Memory
+from kvnb.prompts import Tokenizer, get_tokenizer
+from kvnb.tensors.shapes import named_shape
+
+BEHAVIOUR = (
+    "num_blocks", "block_size", "prefix_caching", "free_to", "free_order", "full_hit", "sliding_window", "hash", "tokenizer",
+)  # fmt: skip
+SHAPE = ("layers", "kv_heads", "head_size")
+SETTINGS = (*BEHAVIOUR, "device", "dtype", "model", "shape", *SHAPE, "memory")
+
+
+class Settings(NamedTuple):
+    """The settings of a pool; ``model_differs``: a fork's model may know fewer tokens than the original's."""
+
+    behaviour: Behaviour
+    memory: Memory
+    tokenizer: Tokenizer
+    model_differs: bool = False
+
+    def changed(self, asked: Mapping[str, Any], free: int) -> Settings:
+        """These with the settings ``asked`` in their place, by their keywords. Raises SettingError, naming the setting.
+
+        free
+            Bytes that will be free too: those of the pool that is replaced.
+        """
+        for name in asked:
+            if name not in SETTINGS:
+                raise SettingError(f"a fork has no setting {one_line(name)}: {nearest(name, SETTINGS)}")
+        given = {name: asked[name] for name in BEHAVIOUR if name in asked}
+        tokenizer = get_tokenizer(asked["tokenizer"]) if "tokenizer" in asked else self.tokenizer
+        memory = _memory(self.memory, tokenizer, asked)
+        if "tokenizer" in given:
+            given["tokenizer"] = tokenizer.identity
+        if "hash" in given and given["hash"] != self.behaviour.hash:
+            given["none_hash"] = root(given["hash"])
+        if "memory" in asked:
+            block_size = given.get("block_size", self.behaviour.block_size)
+            given["num_blocks"] = size(given.get("num_blocks"), asked["memory"], memory, block_size, free)
+        return Settings(replace(self.behaviour, **given), memory, tokenizer, memory != self.memory)
+
+    def check(self, tokens: Sequence[int]) -> None:
+        """Raises RequestError for a token that a fork's model does not know."""
+        # The worker, which is made later, would refuse it as well: by then the step is in the fork's journal.
+        if not self.model_differs or self.memory.device == "none":
+            return
+        last = self.memory.vocab_size - 1
+        for token in (min(tokens, default=0), max(tokens, default=0)):
+            if not 0 <= token <= last:
+                raise RequestError(f"token {token} is not in the model's vocabulary (0 to {last}): --device none takes any token")
+
+
+def _memory(memory: Memory, tokenizer: Tokenizer, asked: Mapping[str, Any]) -> Memory:
+    shape = named_shape(asked["shape"]) if "shape" in asked else memory.shape
+    parts = {name: asked[name] for name in SHAPE if name in asked}
+    others = {name: asked[name] for name in ("device", "dtype", "model") if name in asked}
+    if "tokenizer" in asked:
+        others["vocab_size"] = tokenizer.vocab_size
+    return replace(memory, shape=shape._replace(**parts), **others)
+
+
+def pool_name(name: object) -> str:
+    """A pool's name. Raises SettingError for what is none."""
+    if not isinstance(name, str) or not name:
+        raise SettingError(f"the pool's name is {name!r}: give a text that is not empty")
+    return name
+
+
+def size(num_blocks: int | None, memory: str | int | None, settings: Memory, block_size: int, free: int) -> int:
+    """How many blocks: as many as said, or as bytes give; ``free`` as in ``Settings.changed``. Raises SettingError."""
+    if (num_blocks is None) == (memory is None):
+        raise SettingError("give the number of blocks, or --memory such as 2GiB: one of them")
+    if memory is None:
+        return num_blocks  # type: ignore[return-value]  # Behaviour judges it
+    if isinstance(memory, bool) or not isinstance(memory, str | int):
+        raise SettingError(f"memory is {memory!r}: give bytes such as 2GiB, or 90%")
+    Behaviour(num_blocks=1, block_size=block_size)
+    return settings.blocks_in(str(memory), block_size, free)
+
+
+def root(hash_name: str) -> str:
+    """The parent hash of first blocks, in hex; "" for an unknown function, which ``Behaviour`` refuses by its name."""
+    if hash_name not in HASH_FUNCTIONS:
+        return ""
+    drawn = os.urandom(32).hex() if hash_name in NOT_CRYPTOGRAPHIC else None
+    return none_hash(get_hash_function(hash_name), os.environ.get("PYTHONHASHSEED", drawn)).hex()
