@@ -1,36 +1,18 @@
-"""What a cell leaves behind: which steps it made, as a record in its own output.
+"""What a cell leaves behind: the record of the steps it made, in its own output.
 
-Must not know: what the steps mean. A record is one MIME bundle a cell and journal::
-
-    {"schema": 1, "journal": "pool#1", "previous": digest before, "header": {...} when the pool was made here,
-     "steps": [...], "source": hash of the cell's source, "cell": id or null, "execution_count": n}
-
-Steps whose ``origin`` says ``clicked`` were made in a dashboard before the cell ran, or while it did: they are not the cell's.
-Above ``PACK_ABOVE`` steps, ``steps`` gives way to ``packed`` (zlib, base64 of the JSON list), ``first``, ``last``
-(digests) and ``count``.
+Must not know: how a record is written, and what the steps mean.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
-from hashlib import sha256
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
-from kvnb.journal import Journal
-from kvnb.journal.digest import canonical
+from kvnb.journal import records
 from kvnb.journal.journal import Cell
-from kvnb.journal.jsonl import header_line, step_dict
 from kvnb.lab import Lab
 from kvnb.session import Session
-
-MIME = "application/vnd.kvnb.record+json"
-SCHEMA = 1
-PACK_ABOVE = 200
 
 
 class CellRecorder:
@@ -43,6 +25,8 @@ class CellRecorder:
         self._watched: list[tuple[Lab, int, bool]] = []
         # What was clicked between two cells is in no cell: the next one that runs has it in its record.
         self._recorded: WeakKeyDictionary[Lab, int] = WeakKeyDictionary()
+        # The ids of the cells that made steps; one that makes more of them later was run again.
+        self._ran: WeakKeyDictionary[Lab, set[str]] = WeakKeyDictionary()
 
     def register(self) -> None:
         """Start listening to cells."""
@@ -76,34 +60,19 @@ class CellRecorder:
         for lab, done, made in watched:
             self._recorded[lab] = len(lab.journal)
             if made or len(lab.journal) > done:
+                record = records.record(lab.journal, lab.journal_id, done, made, cell, self._is_rerun(lab, done, cell))
                 # The empty HTML keeps converters from warning of a bundle that they cannot show.
-                self.ip.display_pub.publish({MIME: record(lab, done, made, cell), "text/html": ""})
+                self.ip.display_pub.publish({records.MIME: record, "text/html": ""})
+
+    def _is_rerun(self, lab: Lab, done: int, cell: Cell | None) -> bool:
+        """Whether an earlier run of this very cell made steps too, whose record this one takes the place of."""
+        if cell is None or cell.cell_id is None or all(step.cell != cell for step in lab.journal.steps[done:]):
+            return False
+        ran = self._ran.setdefault(lab, set())
+        is_rerun = cell.cell_id in ran
+        ran.add(cell.cell_id)
+        return is_rerun
 
     def _cell(self, info: ExecutionInfo) -> Cell:
         # `displayhook.prompt_count` is this cell's number in every IPython; `execution_count` may be the next one's.
-        source = sha256(str(info.raw_cell).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return Cell(self.ip.displayhook.prompt_count, source, getattr(info, "cell_id", None))
-
-
-def record(lab: Lab, done: int, made: bool, cell: Cell | None) -> dict[str, Any]:
-    """The record of the steps of ``lab`` after step ``done``; with its header when the pool was made in this cell."""
-    journal = lab.journal
-    values: dict[str, Any] = {
-        "schema": SCHEMA,
-        "journal": lab.journal_id,
-        "previous": journal.steps[done - 1].digest if done else journal.first_digest,
-        **_steps(journal, done),
-    }
-    if made:
-        values["header"] = json.loads(header_line(journal, log=False))
-    if cell is not None:
-        values |= {"source": cell.source, "cell": cell.cell_id, "execution_count": cell.execution_count}
-    return values
-
-
-def _steps(journal: Journal, done: int) -> dict[str, Any]:
-    steps = [step_dict(step._replace(cell=None)) for step in journal.steps[done:]]
-    if len(steps) <= PACK_ABOVE:
-        return {"steps": steps}
-    packed = base64.b64encode(zlib.compress(canonical(steps), 9)).decode("ascii")
-    return {"packed": packed, "first": steps[0]["digest"], "last": steps[-1]["digest"], "count": len(steps)}
+        return Cell(self.ip.displayhook.prompt_count, records.source_hash(str(info.raw_cell)), getattr(info, "cell_id", None))
