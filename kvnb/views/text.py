@@ -12,7 +12,6 @@ from kvnb.core.invariants import Equation
 from kvnb.errors import UnknownName, named, nearest, printable
 from kvnb.journal import Journal, State, Step
 from kvnb.journal.events import Restored
-from kvnb.journal.replay import Verdict
 from kvnb.journal.state import RequestState
 from kvnb.manager import Behaviour
 from kvnb.manager.events import Computed, Deferred, Extended, Looked, Nulled, RequestIs, Tokens
@@ -270,16 +269,6 @@ def _entry(state: State, name: str, place: int, block_size: int) -> str:
 def check_text(equations: Iterable[Equation]) -> str:
     """Every invariant as an equation with its numbers."""
     return "\n".join(map(str, equations))
-
-
-def verdict_text(verdict: Verdict, what: str) -> str:
-    """The outcome of a verification; the first difference with what is recorded and what comes out now."""
-    found = verdict.difference
-    if found is None:
-        return f"{what} verifies: {count(verdict.steps, 'step')} done again give the same events, digest {verdict.digest[:12]}"
-    only = [f"  recorded  {event}" for event in found.recorded if event not in found.computed]
-    only += [f"  computed  {event}" for event in found.computed if event not in found.recorded]
-    return "\n".join([f"{what} does NOT verify: {found.why} at step {found.number} ({printable(str(found.command))})", *only])
 
 
 def _indented(text: str) -> list[str]:

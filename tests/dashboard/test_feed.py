@@ -123,3 +123,17 @@ def test_of_many_requests_the_youngest_are_rows_and_of_a_long_table_the_two_ends
     row = facts["rows"][-1]
     assert (*row["head"], *row["tail"]) == (*lab.block_table("r39")[:28], *lab.block_table("r39")[-4:])
     assert row["hidden"] == 50 - 32
+
+
+def test_what_a_step_took_away_and_filled_is_said_of_all_its_blocks() -> None:
+    lab = seed_lab(5)
+    assert Feed(lab.journal).now().facts["says"] == ["r2: 29 tokens, 3 block(s) from cache, 5 new"]
+    lab.admit("r3", "zzzzzzzz")
+    assert Feed(lab.journal).now().facts["says"][1:] == ["evict: block 5 loses its hash"]
+    lab = Lab(4, block_size=4, device="none")
+    lab.admit("a", "abcdefgh")
+    lab.release("a")
+    lab.admit("b", "ijklmnopqrs")
+    assert Feed(lab.journal).now().facts["says"][1:] == ["evict: blocks 2 and 1 lose their hashes"]
+    lab.append("b", "t")
+    assert Feed(lab.journal).now().facts["says"][1:] == ["block 1 is full: it gets a hash"]

@@ -5,11 +5,10 @@ Must not know: widgets, threads, clocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from kvnb.core.events import Cleared
+from kvnb.core.events import Cleared, Hashed, Unhashed
 from kvnb.journal import Journal, State, Step
 from kvnb.journal.columns import TOUCHING
 from kvnb.journal.events import Restored
@@ -20,7 +19,7 @@ from kvnb.views.dashboard.rows import owners, rows
 from kvnb.views.gauges import gauges
 from kvnb.views.theme import painter
 from kvnb.views.tiles import NO_MARKS, Marks
-from kvnb.views.words import queue_ends
+from kvnb.views.words import listed, queue_ends
 
 
 class News(NamedTuple):
@@ -129,4 +128,25 @@ class Feed:
         if not step:
             return ["the new pool"]
         last = self.journal.steps[step - 1]
-        return [text.sentence(last), *(line.strip() for line in islice(text.details(last), 2))]
+        return [text.sentence(last), *filter(None, [_lost(last), _filled(last)])]
+
+
+def _lost(step: Step) -> str:
+    events = [event for event in step.of(Unhashed) if event.ids]
+    if not events:
+        return ""
+    ids = [block_id for event in events for block_id in event.ids]
+    what = "not computed" if events[0].why == "uncomputed" else "evict"
+    return f"{what}: {_blocks(ids)} {'loses its hash' if len(ids) == 1 else 'lose their hashes'}"
+
+
+def _filled(step: Step) -> str:
+    """Blocks that became full while their request ran; those of an admission are no news."""
+    ids = [block_id for event in step.of(Hashed) for block_id in event.ids]
+    if not ids or step.command.verb not in ("append", "prefill") or step.command.args.get("fail"):
+        return ""
+    return f"{_blocks(ids)} {'is full: it gets a hash' if len(ids) == 1 else 'are full: they get a hash'}"
+
+
+def _blocks(ids: Sequence[int]) -> str:
+    return f"{'block' if len(ids) == 1 else 'blocks'} {listed([str(block_id) for block_id in ids])}"

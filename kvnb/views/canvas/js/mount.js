@@ -8,7 +8,9 @@ function mounted(store, id, host, signal) {
   (async () => {
     const model = await modelOf(manager, id, signal), view = model && await manager.create_view(model);
     if (!view) return;
-    const leave = () => { onPage(view.luminoWidget); view.luminoWidget?.dispose(); view.remove(); };
+    // A box is given what it holds a little later, and complains if it is gone by then.
+    const held = Promise.allSettled(view.children_views?.views ?? []);
+    const leave = () => held.then(() => { onPage(view.luminoWidget); view.luminoWidget?.dispose(); view.remove(); });
     if (signal.aborted || !place.isConnected) return leave();
     attach(view, place);
     signal.addEventListener("abort", leave);

@@ -62,7 +62,7 @@ function changeTold(before, queue) {
 
 function queueStrip(model, host, signal) {
   const canvas = make("canvas", { display: "block" }, undefined, host);
-  const below = make("div", { opacity: .72 }, "", host);
+  const below = make("div", { opacity: .72, minHeight: model.painted ? "18px" : 0 }, "", host); // a board stands still
   canvas.className = "kvnb-queue";
   let queue = readQueue(model.get("frame")), ink = null, now = null, moving = null, due = 0;
   const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches || document.hidden;

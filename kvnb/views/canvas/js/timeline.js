@@ -53,7 +53,9 @@ function narrowed({ data, layout }, wide) {
   const named = data.filter(({ name, showlegend }) => name && showlegend !== false).length;
   const lines = text.split("<br>").length - 2 + Math.max(0, Math.ceil(named * 150 / (wide - 90)) - 1), more = 18 * lines;
   const title = { ...layout.title, text }, margin = { ...layout.margin, t: 88 + more };
-  return { ...layout, title, margin, height: layout.height + more };
+  const { range: [from, to], dtick } = layout.xaxis, every = Math.ceil((to - from) * 40 / (wide - 90));
+  const xaxis = dtick === 1 ? { ...layout.xaxis, dtick: every } : layout.xaxis;
+  return { ...layout, title, margin, xaxis, height: layout.height + more };
 }
 
 const REST = 3; // so many times as long as it takes to draw
