@@ -12,13 +12,14 @@ from kvnb.commands.verb import Arg, Verb, name, whole
 from kvnb.core.policy import FREE_RULES
 from kvnb.errors import printable
 from kvnb.journal import Journal, jsonl, replay
+from kvnb.journal.verification import verify_file
 from kvnb.lab import Lab
 from kvnb.manager.behaviour import FREE_ORDERS
 from kvnb.manager.hash_functions import HASH_FUNCTIONS
 from kvnb.memory import MODELS
 from kvnb.session import Session
 from kvnb.tensors.shapes import DEVICES, DTYPES, SHAPES
-from kvnb.views import html, text
+from kvnb.views import html, text, verdicts
 from kvnb.views.progress import progress
 from kvnb.views.shown import Shown, note_shown, state_shown
 from kvnb.views.words import count
@@ -94,10 +95,12 @@ def _told(journal: Journal) -> list[Any]:
 
 
 def _verify(session: Session, file: str | None = None, pool: str | None = None) -> Shown:
-    journal, what = _journal(session, file, pool)
-    with progress(journal.steps, "verify") as steps:
-        verdict = replay.verify(journal, steps)
-    return note_shown(text.verdict_text(verdict, what), verdict)
+    if file is not None:
+        verification = verify_file(Path(file), progress)
+        return note_shown(verdicts.verification_text(verification, printable(file)), verification)
+    lab = session.lab(pool)
+    verdict = lab.verify()
+    return note_shown(verdicts.verdict_text(lab.journal, verdict, printable(lab.name)), verdict)
 
 
 def _list(session: Session) -> Shown:
@@ -127,6 +130,7 @@ def _close(session: Session, name: str | None = None) -> Shown:
 
 
 _FILE = Arg("file", "a journal file; without one, the pool's own journal", name, suggest="file")
+_CHECKED = Arg("file", "a journal, an executed notebook or a report; without one, the pool's own journal", name, suggest="file")
 _FORCE = Arg("force", "overwrite a file that is no kvnb journal", option=True)
 
 MANAGES = (
@@ -178,7 +182,10 @@ MANAGES = (
         _load, ("load run.jsonl", "load run.jsonl --name again --copy", "load run.jsonl --device none"),
     ),
     Verb("replay", "manages", "run a journal again and tell its story", (_FILE,), _replay, ("replay", "replay run.jsonl")),
-    Verb("verify", "manages", "run a journal again and compare every step", (_FILE,), _verify, ("verify", "verify run.jsonl")),
+    Verb(
+        "verify", "manages", "run a journal again and compare every step; of a notebook or a report, those in its cells",
+        (_CHECKED,), _verify, ("verify", "verify run.jsonl", "verify lesson.ipynb"),
+    ),
     Verb("list", "manages", "the pools, * = in use", (), _list, ("list",)),
     Verb(
         "use", "manages", "make another pool the one in use",

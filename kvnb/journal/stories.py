@@ -189,10 +189,6 @@ def _order(tree: _Tree, runs: Sequence[Source]) -> Iterator[Finding]:
         if None not in numbers and places[0] != places[1] and numbers[0] >= numbers[1]:  # type: ignore[operator]
             says = f"{after.cell} goes on from {before.cell}, but ran before it: the kernel was started again"
             yield Finding("kernels", f"{_named(tree)}: {says}, or the pool made again", cells=places)
-    for run in runs:
-        if run.record.rerun:
-            says = f"{run.cell} was run again: the steps of its run before are in no cell"
-            yield Finding("rerun", f"{_named(tree)}: {says}", cells=(run.cell.place,))
 
 
 def _clicked(tree: _Tree, journal: Journal) -> Iterator[Finding]:

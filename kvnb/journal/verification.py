@@ -123,7 +123,7 @@ def _verify_cells(path: Path, kind: str, cells: Sequence[CellRun], each: Each) -
 
 
 def _cell_findings(cells: Sequence[CellRun]) -> list[Finding]:
-    checks = (_stale, _changed, _taken_out, _unnumbered)
+    checks = (_stale, _changed, _taken_out, _rerun, _unnumbered)
     return [found for cell in cells for check in checks for found in check(cell)] + [*_moved(cells)]
 
 
@@ -154,6 +154,11 @@ def _taken_out(cell: CellRun) -> Iterator[Finding]:
         made = f"makes {counted(expected.pools, 'pool')} and {counted(expected.steps, 'step')}"
         says = f"its source {made} at least, its output has the record of {counted(pools, 'pool')} and {counted(steps, 'step')}"
         yield Finding("taken out", f"{cell}: {says}", True, (cell.place,))
+
+
+def _rerun(cell: CellRun) -> Iterator[Finding]:
+    if any(record.rerun for record in cell.records):
+        yield Finding("rerun", f"{cell} was run again: what its run before did is in no cell", cells=(cell.place,))
 
 
 def _unnumbered(cell: CellRun) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from command_lines import refusal, run
 from helpers import assert_sound
+from made_notebooks import MadeNotebook
 
 from kvnb.commands.table import VERBS
 from kvnb.errors import KvnbError
@@ -39,6 +40,7 @@ def steps_of(result: object) -> Sequence[Step]:
 
 @pytest.mark.parametrize(("verb", "example"), EXAMPLES, ids=[example for _, example in EXAMPLES])
 def test_every_example_of_the_table_runs(session: Session, verb: str, example: str) -> None:
+    MadeNotebook("%kvpool new 11").save(Path("lesson.ipynb"))
     run(session, *before(verb))
     lab, steps = session.lab(), len(session.lab().journal)
     result = run(session, example)
@@ -90,6 +92,7 @@ def test_a_variable_that_is_neither_is_refused_in_one_line(session: Session, val
 
 
 def test_every_result_says_itself_as_text_and_as_html(session: Session) -> None:
+    MadeNotebook("%kvpool new 11").save(Path("lesson.ipynb"))
     for verb, example in EXAMPLES:
         session.close_all()
         run(session, *before(verb))
