@@ -8,9 +8,16 @@ function mounted(store, id, host, signal) {
   (async () => {
     const model = await modelOf(manager, id, signal), view = model && await manager.create_view(model);
     if (!view) return;
-    // A box is given what it holds a little later, and complains if it is gone by then.
-    const held = Promise.allSettled(view.children_views?.views ?? []);
-    const leave = () => held.then(() => { onPage(view.luminoWidget); view.luminoWidget?.dispose(); view.remove(); });
+    // A box gets what it holds a little later, tells it its size after that, and complains if it is gone by then; and Lumino
+    // takes leave only of what is on the page. So it stays on the page, unseen, until all that is done.
+    const leave = async () => {
+      place.style.display = "none";
+      document.body.append(place);
+      await Promise.allSettled(view.children_views?.views ?? []);
+      await new Promise((done) => setTimeout(done, 200));
+      if (!view.luminoWidget?.isDisposed) { view.luminoWidget?.dispose(); view.remove(); }
+      place.remove();
+    };
     if (signal.aborted || !place.isConnected) return leave();
     attach(view, place);
     signal.addEventListener("abort", leave);
@@ -23,11 +30,6 @@ async function modelOf(manager, id, signal) {
     try { return await manager.get_model(id); } catch { await new Promise((done) => setTimeout(done, 100)); }
   }
   return null;
-}
-
-// Lumino takes leave only of what is on the page: a widget that an output took along when it was cleared is put back for that.
-function onPage(widget) {
-  if (widget?.isAttached && !widget.node.isConnected) document.body.append(widget.node);
 }
 
 // Lumino's own `attach` tells a widget and all that is in it that they are on a page now.
