@@ -82,6 +82,11 @@ class Session:
         name = name or Lab.peek_name(path)
         return self._start(name, lambda old: Lab.load(path, name=name, copy=copy, device=device, replacing=old))
 
+    def fork(self, name: str, at: int | None = None, *, pool: str | None = None, **settings: Any) -> tuple[Lab, Lab | None]:
+        """Make the pool ``name`` of what another one did, under other settings, and use it; see ``Lab.fork``."""
+        original = self.lab(pool)
+        return self._start(name, lambda old: original.fork(name, at, replacing=old, **settings))
+
     def use(self, name: str) -> Lab:
         """Make the pool of that name the one in use. Raises UnknownName."""
         lab = self.lab(name)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kvnb.commands.panels import dashboard_verb, dock_verb
-from kvnb.commands.verb import Arg, Verb, name, whole
-from kvnb.errors import CommandError, one_line
+from kvnb.commands.verb import Arg, Verb, name, step_or_name, whole
+from kvnb.errors import CommandError, named, one_line
 from kvnb.session import Session
 from kvnb.views import html, metrics, text
 from kvnb.views.figures import NAMES
@@ -25,6 +25,7 @@ from kvnb.views.shown import (
     map_shown,
     note_shown,
     pool_shown,
+    pools_shown,
     proof_shown,
     queue_shown,
     request_shown,
@@ -98,8 +99,14 @@ def _log(session: Session, rows: str = "steps", pool: str | None = None) -> pd.D
     return session.lab(pool).journal.to_frame(rows)
 
 
-def _diff(session: Session, a: int, b: int, pool: str | None = None) -> Shown:
-    return diff_shown(session.lab(pool), a, b)
+def _diff(session: Session, a: int | str, b: int | str, pool: str | None = None) -> Shown:
+    if isinstance(a, int) and isinstance(b, int):
+        return diff_shown(session.lab(pool), a, b)
+    if isinstance(a, int) or isinstance(b, int):
+        raise CommandError(f"{named(str(a))} and {named(str(b))}: give two steps of one pool, or the names of two pools")
+    if pool is not None:
+        raise CommandError("diff of two pools names them both: leave --pool out")
+    return pools_shown(session.lab(a), session.lab(b))
 
 
 def _timeline(session: Session, which: str = "queue", pool: str | None = None, **options: Any) -> Shown:
@@ -151,12 +158,12 @@ LOOKS = (
         (Arg("step", "the step's number", whole, required=True, metavar="K"),), _at, ("at 0", "at 3"),
     ),
     Verb(
-        "diff", "looks", "what changed from step A to step B",
+        "diff", "looks", "what changed from step A to step B, or two pools side by side",
         (
-            Arg("a", "a step's number; 0 is the new pool", whole, required=True),
-            Arg("b", "another's", whole, required=True),
+            Arg("a", "a step's number, 0 is the new pool; or a pool's name", step_or_name, required=True, suggest="pool"),
+            Arg("b", "another's", step_or_name, required=True, suggest="pool"),
         ),
-        _diff, ("diff 0 3", "diff 2 3"),
+        _diff, ("diff 0 3", "diff 2 3", "diff pool pool"),
     ),
     Verb(
         "timeline", "looks", "the history as a figure: the order of the free queue, usage, or each block's life",

@@ -20,6 +20,7 @@ from kvnb.memory import MODELS
 from kvnb.session import Session
 from kvnb.tensors.shapes import DEVICES, DTYPES, SHAPES
 from kvnb.views import html, text, verdicts
+from kvnb.views.forks import origin_text
 from kvnb.views.progress import progress
 from kvnb.views.shown import Shown, note_shown, state_shown
 from kvnb.views.words import count
@@ -41,19 +42,26 @@ def _new(session: Session, num_blocks: int | None = None, no_prefix_caching: boo
 def _load(session: Session, file: str, **options: Any) -> Shown:
     lab, old = session.load(file, **options)
     notes = [f"{printable(file)}: {count(len(lab.journal), 'step')} loaded, digest {lab.digest[:12]}"]
+    notes += [origin_text(lab.journal.forked)] if lab.journal.forked else []
     notes += [f"an unfinished line at its end ({count(lab.torn_bytes, 'byte')}) was left out"] * bool(lab.torn_bytes)
     return _started(lab, old, notes)
 
 
 def _started(lab: Lab, old: Lab | None, notes: list[str]) -> Shown:
-    notes.append(memory_text(lab))
+    notes += started_notes(lab, old)
+    shown = state_shown(lab)
+    plain = "\n".join([shown.text, *(f"  {note}" for note in notes)])
+    return Shown(plain, shown.html + html.text_html("\n".join(notes)), lab, lab.journal)
+
+
+def started_notes(lab: Lab, old: Lab | None) -> list[str]:
+    """What to know of a pool that has just come into use, in place of the pool ``old``."""
+    notes = [memory_text(lab)]
     if lab.log_path:
         notes.append(f"every step is written to {printable(str(lab.log_path))}")
     if old:
         notes.append(f"it replaces the pool {printable(old.name)} of {count(len(old.journal), 'step')}, which is closed")
-    shown = state_shown(lab)
-    plain = "\n".join([shown.text, *(f"  {note}" for note in notes)])
-    return Shown(plain, shown.html + html.text_html("\n".join(notes)), lab, lab.journal)
+    return notes
 
 
 def memory_text(lab: Lab) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from kvnb.errors import CommandError, MissingPackage
+from kvnb.errors import CommandError, MissingPackage, printable
 from kvnb.journal import Journal, jsonl
 from kvnb.lab import Lab
 from kvnb.session import Session
@@ -135,4 +135,4 @@ class DashboardPanel:
     def _driven(self, lab: Lab | None) -> tuple[Clicks | None, str]:
         if lab is None:
             return None, "a journal file, to look through"
-        return Clicks(self._session, lab), f"{lab.came_from}, not driven yet" if lab.came_from else ""
+        return Clicks(self._session, lab), f"{printable(lab.came_from)}, not driven yet" if lab.came_from else ""

@@ -6,10 +6,11 @@ Must not know: what a verb does.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from kvnb.commands.grammar import Word, is_expression
-from kvnb.commands.verb import Arg, Verb, whole
+from kvnb.commands.verb import Arg, Verb, step_or_name, whole
 from kvnb.errors import CommandError, nearest, one_line
 
 HELP = ("-h", "--help")
@@ -53,7 +54,9 @@ def _options(verb: Verb, words: list[Word]) -> tuple[dict[str, Any], list[Word]]
             placed += rest
         elif _is_option(verb, word):
             arg, value = _option(verb, word, rest)
-            if arg.name in given:
+            if arg.many:
+                value = [*given.get(arg.name, ()), value]
+            elif arg.name in given:
                 raise CommandError(f"{arg.typed} is given twice: once is enough")
             given[arg.name] = value
         else:
@@ -63,7 +66,7 @@ def _options(verb: Verb, words: list[Word]) -> tuple[dict[str, Any], list[Word]]
 
 def _is_option(verb: Verb, word: Word) -> bool:
     """Whether a word is to be read as an option; -5 is a number where the verb takes numbers."""
-    if word.text[1:].isdecimal() and any(arg.convert is whole for arg in verb.places):
+    if word.text[1:].isdecimal() and any(arg.convert in (whole, step_or_name) for arg in verb.places):
         return False
     return word.bare and word.text.startswith("-") and len(word.text) > 1
 
@@ -79,10 +82,10 @@ def _option(verb: Verb, word: Word, rest: Any) -> tuple[Arg, Any]:
         return arg, True
     if equals and is_expression(attached):
         raise CommandError(f"{typed}={attached} is read as it stands: write {typed} {attached} for the value")
-    value = Word(attached) if equals else next(rest, None)
-    if value is None:
-        raise CommandError(f"{typed} needs a value: {arg.help}")
-    return arg, _convert(arg, value)
+    values = [Word(attached)] if equals else [*islice(rest, arg.words)]
+    if len(values) < arg.words:
+        raise CommandError(f"{typed} needs {'a value' if arg.words == 1 else f'{arg.words} values'}: {arg.help}")
+    return arg, _convert(arg, values[0]) if arg.words == 1 else tuple(_convert(arg, value) for value in values)
 
 
 def _unknown_option(verb: Verb, word: str, typed: str) -> str:

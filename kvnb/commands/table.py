@@ -11,6 +11,7 @@ from kvnb.commands.changes import CHANGES
 from kvnb.commands.looks import LOOKS
 from kvnb.commands.manages import MANAGES
 from kvnb.commands.verb import Arg, Verb, name
+from kvnb.commands.whatif import WHAT_IF
 
 _POOL = Arg("pool", "the pool, if not the one in use", name, option=True, suggest="pool", metavar="NAME")
 _NAMES_ITS_POOL = ("new", "load", "list", "use", "close")
@@ -20,5 +21,5 @@ def _row(verb: Verb) -> Verb:
     return verb if verb.name in _NAMES_ITS_POOL else replace(verb, args=(*verb.args, _POOL))
 
 
-VERBS: dict[str, Verb] = {verb.name: _row(verb) for verb in (*MANAGES[:1], *CHANGES, *LOOKS, *MANAGES[1:])}
+VERBS: dict[str, Verb] = {verb.name: _row(verb) for verb in (*MANAGES[:1], *CHANGES, *LOOKS, *MANAGES[1:], *WHAT_IF)}
 """Name to verb, in the order in which help lists them."""

@@ -29,6 +29,8 @@ class Arg:
         Whether it is typed with ``--``, may be repeated, must be there.
     suggest
         What completion offers: ``request``, ``preempted``, ``running``, ``pool``, ``file``, ``block`` or a fixed choice.
+    short, words
+        A letter of its own for an option, as ``-o``; how many words its value has: the value of two is a tuple.
     """
 
     name: str
@@ -39,6 +41,8 @@ class Arg:
     required: bool = False
     suggest: str | tuple[str, ...] = ()
     metavar: str = ""
+    short: str = ""
+    words: int = 1
 
     @property
     def typed(self) -> str:
@@ -48,7 +52,8 @@ class Arg:
     @property
     def usage(self) -> str:
         """How it stands in a usage line."""
-        shown = f"{self.typed} {self.metavar or self.name.upper()}" if self.option and self.convert else self.typed
+        typed = self.short or self.typed
+        shown = f"{typed} {self.metavar or self.name.upper()}" if self.option and self.convert else typed
         shown = shown + "..." if self.many else shown
         return shown if self.required else f"[{shown}]"
 
@@ -83,7 +88,7 @@ class Verb:
     @property
     def options(self) -> dict[str, Arg]:
         """What is typed with ``--``, flags included, by how it is typed."""
-        return {arg.typed: arg for arg in self.args if arg.option}
+        return {typed: arg for arg in self.args if arg.option for typed in (arg.typed, arg.short) if typed}
 
 
 def text(word: Word) -> Any:
@@ -104,6 +109,11 @@ def whole(word: Word) -> int:
         return int(word.text)
     except ValueError as error:
         raise CommandError(f"{one_line(word.text)} is not a whole number") from error
+
+
+def step_or_name(word: Word) -> int | str:
+    """A step's number, or a name. Raises CommandError for an empty one."""
+    return whole(word) if word.text.removeprefix("-").isdecimal() else name(word)
 
 
 def number(word: Word) -> float:

@@ -148,6 +148,13 @@ def diff_shown(lab: Lab, a: int, b: int) -> Shown:
     return Shown(diffs.diff_text(lab.journal, a, b), diffs.diff_html(lab.journal, a, b), found, lab.journal)
 
 
+def pools_shown(a: Lab, b: Lab) -> Shown:
+    """Two pools side by side, and both timelines in one figure."""
+    from kvnb.views.figures import pair_shown
+
+    return pair_shown.PairShown(a.journal, b.journal)
+
+
 def timeline_shown(lab: Lab, which: str, **options: Any) -> Shown:
     """The history as a figure, an image and text; see ``kvnb.views.figures``."""
     from kvnb.views.figures import timeline

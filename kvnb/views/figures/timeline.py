@@ -63,14 +63,19 @@ class Timeline(Shown):
         return self._make()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle: dict[str, Any] = super()._repr_mimebundle_(include, exclude)
-        if find_spec("plotly"):
-            bundle[MIME] = {**json.loads(_NEUTRAL.sub("#767676", self.value.to_json())), "config": CONFIG}
-            if page.is_live():
-                # On a page that somebody looks at its blocks are selected together with those of other pictures.
-                journal, which = self._of
-                bundle[MIME]["layout"]["meta"] = {"kvnb": {"pool": page.pool_id(journal), "which": which}}
+        bundle: dict[str, Any] = plotly_bundle(super()._repr_mimebundle_(include, exclude), self)
+        if MIME in bundle and page.is_live():
+            # On a page that somebody looks at its blocks are selected together with those of other pictures.
+            journal, which = self._of
+            bundle[MIME]["layout"]["meta"] = {"kvnb": {"pool": page.pool_id(journal), "which": which}}
         return bundle
+
+
+def plotly_bundle(bundle: dict[str, Any], shown: Shown) -> dict[str, Any]:
+    """``bundle`` and, where plotly is installed, the figure that is the value of ``shown``."""
+    if find_spec("plotly"):
+        bundle[MIME] = {**json.loads(_NEUTRAL.sub("#767676", shown.value.to_json())), "config": CONFIG}
+    return bundle
 
 
 def timeline_shown(journal: Journal, which: str = "queue", **options: Any) -> Timeline:
@@ -82,9 +87,9 @@ def timeline_shown(journal: Journal, which: str = "queue", **options: Any) -> Ti
     return Timeline(journal, which, **options)
 
 
-def html(svg: str, says: str) -> str:
+def html(svg: str, says: str, what: str = "the last steps as text") -> str:
     """A static image, and under it the same as text, closed."""
     data = b64encode(svg.encode()).decode()
     image = f'<img alt="{safe(says)}" src="data:image/svg+xml;base64,{data}" style="max-width:100%;height:auto">'
     words = element("pre", "margin:4px 0 0 0;overflow-x:auto", "\n".join(map(safe, says.split("\n"))))
-    return card(image, element("details", "", element("summary", "opacity:.72;font-size:12px", "the last steps as text"), words))
+    return card(image, element("details", "", element("summary", "opacity:.72;font-size:12px", what), words))

@@ -1,0 +1,86 @@
+"""Two histories over one axis of steps: usage, hit ratio and evictions of each.
+
+Must not know: plotly, SVG.
+
+A fork stands at the steps of its original that it did again, so that both are seen where they did the same command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from kvnb.journal import Journal
+from kvnb.journal.columns import levels
+from kvnb.views.figures.steps import command
+from kvnb.views.pools import is_fork_of
+from kvnb.views.text import size_text
+from kvnb.views.words import short
+
+SAMPLES = 800
+"""Of a longer history so many steps are drawn."""
+
+
+class Line(NamedTuple):
+    """One history.
+
+    places, numbers
+        Where its steps stand, and their own numbers; 0 is the new pool.
+    usage, ratio
+        After each: from 0 to 1; the hit ratio is None before the first lookup.
+    lost
+        Blocks evicted since the step before.
+    """
+
+    name: str
+    places: Sequence[int]
+    numbers: Sequence[int]
+    usage: Sequence[float]
+    ratio: Sequence[float | None]
+    lost: Sequence[int]
+
+
+class Pair(NamedTuple):
+    """Two lines, the last place of both, and what the places are called where both mean the same command."""
+
+    lines: tuple[Line, Line]
+    last: int
+    names: Mapping[int, str]
+
+
+def pair(a: Journal, b: Journal) -> Pair:
+    """The lines of two journals."""
+    places = _places(a, b), _places(b, a)
+    base = a if is_fork_of(b, a) else b if is_fork_of(a, b) else None
+    last = max(places[0][-1], places[1][-1])
+    fork = b if base is a else a
+    until = fork.forked.step if base and fork.forked else -1
+    names = {number: command(base, number) for number in range(until + 1)} if base and until <= SAMPLES else {}
+    return Pair((_line(a, places[0]), _line(b, places[1])), last, names)
+
+
+def below(a: Journal, b: Journal) -> str:
+    """Both pools and their settings, in a line; plain text."""
+    return " · ".join(f"{short(journal.name, 30)}: {size_text(journal.behaviour)}" for journal in (a, b))
+
+
+def _places(journal: Journal, other: Journal) -> list[int]:
+    """Where step 0 and every step after it stand."""
+    forked = journal.forked
+    if forked is None or not is_fork_of(journal, other):
+        return list(range(len(journal) + 1))
+    since = len(journal) - forked.num_done
+    return [0, *islice(forked.numbers, len(journal)), *range(forked.step + 1, forked.step + 1 + since)]
+
+
+def _line(journal: Journal, places: Sequence[int]) -> Line:
+    rows, usable = levels(journal), max(1, journal.behaviour.num_blocks - 1)
+    every = -(-len(places) // SAMPLES)
+    numbers = [*range(0, len(places) - 1, every), len(places) - 1]
+    lost = [sum(rows.evicted[before + 1 : number + 1]) for before, number in zip([-1, *numbers], numbers, strict=False)]
+    return Line(
+        short(journal.name, 30), [places[number] for number in numbers], numbers,
+        [(rows.one[number] + rows.shared[number]) / usable for number in numbers],
+        [rows.hit_ratio(number) for number in numbers], lost,
+    )  # fmt: skip
