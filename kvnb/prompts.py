@@ -5,6 +5,7 @@ Must not know: the pool. What leaves here is canonical: a text for a built-in to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from kvnb.errors import CommandError, MissingPackage, SettingError, nearest, one_line
 from kvnb.manager.tokenizers import TOKENIZERS
+
+
+_IDENTITY = re.compile("sha256:[0-9a-f]{64}")
 
 
 class _Encoding(Protocol):
@@ -38,6 +42,10 @@ class Tokenizer(NamedTuple):
         # Ids may have gaps: the largest counts, not how many there are.
         return 256 if self.file is None else max(self.file.get_vocab().values(), default=0) + 1
 
+    def vocab_size_on(self, device: str) -> int:
+        """``vocab_size`` for a pool on ``device``; one without memory can do without the file. Raises SettingError."""
+        return 256 if device == "none" and isinstance(self.file, _NotLoaded) else self.vocab_size
+
     def text(self, tokens: list[int]) -> str:
         """What these tokens say; a byte that is no UTF-8 becomes U+FFFD."""
         if self.file is not None:
@@ -52,11 +60,14 @@ class Tokenizer(NamedTuple):
 
 
 def get_tokenizer(name: str) -> Tokenizer:
-    """A built-in tokenizer, or the ``tokenizer.json`` at a path. Raises SettingError when it is neither."""
+    """A built-in tokenizer, the ``tokenizer.json`` at a path, or one that a journal names by its ``sha256:...``.
+
+    Raises SettingError when it is none of them.
+    """
     if not isinstance(name, str):
         raise SettingError(f"tokenizer is {name!r}: give chars, bytes or a path")
-    if name in TOKENIZERS:
-        return Tokenizer(name)
+    if name in TOKENIZERS or _IDENTITY.fullmatch(name):
+        return recorded_tokenizer(name)
     path = Path(name)
     if not path.is_file():
         raise SettingError(f"unknown tokenizer {one_line(name)}, and no such file: {nearest(name, TOKENIZERS)}")
@@ -131,4 +142,5 @@ class _NotLoaded:
         return " ".join(map(str, ids))
 
     def get_vocab(self) -> dict[str, int]:
-        raise AssertionError("a loaded journal's memory knows the size of its vocabulary")
+        why = "the tokenizer's file is not here, and with it the size of the model's vocabulary"
+        raise SettingError(f"{why}: give its path, or --device none")

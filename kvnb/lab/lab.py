@@ -37,8 +37,8 @@ class Lab(LabLooks):
         Tokens a block; 16 is vLLM's default.
     name
         How the pool is called in journals and lists.
-    prefix_caching, free_to, free_order, full_hit, sliding_window, hash
-        See ``Behaviour``.
+    prefix_caching, free_to, free_order, full_hit, sliding_window, hash, none_hash
+        See ``Behaviour``; by default the parent hash is vLLM's: of PYTHONHASHSEED.
     tokenizer
         ``chars``, ``bytes`` or the path of a ``tokenizer.json``; by default bytes where a model reads them, else chars.
     device, dtype, model
@@ -67,6 +67,7 @@ class Lab(LabLooks):
         full_hit: bool = False,
         sliding_window: int | None = None,
         hash: str = "sha256",
+        none_hash: str | None = None,
         tokenizer: str | None = None,
         device: str = "auto",
         dtype: str = "float32",
@@ -84,12 +85,12 @@ class Lab(LabLooks):
         self._tokenizer = get_tokenizer(tokenizer or ("chars" if device == "none" else "bytes"))
         self.memory = Memory(
             device=device, dtype=dtype, model=model, shape=kv_shape(shape, layers, kv_heads, head_size),
-            vocab_size=self._tokenizer.vocab_size,
+            vocab_size=self._tokenizer.vocab_size_on(device),
         )  # fmt: skip
         behaviour = Behaviour(
             num_blocks=size(num_blocks, memory, self.memory, block_size, _bytes_of(replacing)), block_size=block_size,
             prefix_caching=prefix_caching, free_to=free_to, free_order=free_order, full_hit=full_hit,
-            sliding_window=sliding_window, hash=hash, none_hash=root(hash), tokenizer=self._tokenizer.identity,
+            sliding_window=sliding_window, hash=hash, none_hash=none_hash or root(hash), tokenizer=self._tokenizer.identity,
         )  # fmt: skip
         self._begin(Journal(behaviour, pool_name(name), memory=self.memory.to_dict()), replacing)
         self._write_to(log, force, replacing)
