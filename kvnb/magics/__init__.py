@@ -30,6 +30,8 @@ class Extension:
         """Register everything, once."""
         self.ip.register_magics(self.magics)
         self.ip.ast_transformers.append(self.bare)
+        if self.ip.displayhook.exec_result is not None:
+            self.magics.loaded_in(self.ip.displayhook.exec_result)
         if self.ip.Completer is not None:
             self.ip.Completer.custom_matchers.append(self.matcher)
         self.recorder.register()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from keyword import iskeyword
 from typing import Any
 
-from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
 from IPython.display import display
 from traitlets import Bool, Enum, Int, TraitError, Unicode, observe, validate
@@ -20,6 +20,7 @@ from kvnb.commands.help import overview
 from kvnb.commands.run import Evaluate, run_words
 from kvnb.core.policy import FREE_RULES
 from kvnb.errors import CommandError, SettingError, one_line
+from kvnb.magics.statements import bare_calls
 from kvnb.manager.behaviour import FREE_ORDERS
 from kvnb.manager.hash_functions import HASH_FUNCTIONS
 from kvnb.prompts import get_tokenizer
@@ -47,6 +48,7 @@ class KVPool(Magics):
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.session = Session()
+        self._loading: tuple[ExecutionResult | None, frozenset[tuple[Any, ...]]] = (None, frozenset())
         _forget_refused(shell)
         super().__init__(shell=shell)
         self.session.defaults.update({name: getattr(self, name) for name in DEFAULTS})
@@ -70,7 +72,7 @@ class KVPool(Magics):
         """Placeholder, replaced below by the help made from the table of verbs."""
         evaluate = self._evaluator(local_ns or {})
         if cell is None:
-            return self._show(run_line(self.session, line, evaluate))
+            return self._given_back(self._show(run_line(self.session, line, evaluate)), line)
         words, silent = split(line)
         into, words = _take_into(words)
         if words:
@@ -79,7 +81,17 @@ class KVPool(Magics):
             result = [self._show(Outcome(o.result, o.silent or silent)) for o in run_script(self.session, cell, evaluate)]
         if into:
             self._shell.user_ns[into] = result
-        return result
+        return self._given_back(result, line, cell)
+
+    def loaded_in(self, running: ExecutionResult) -> None:
+        """The cell that loads the extension was read before ``BareMagic`` was there: its bare magics give nothing back."""
+        if running.info is not None:
+            source = self._shell.transform_cell(str(running.info.raw_cell))  # type: ignore[no-untyped-call]
+            self._loading = (running, bare_calls(source))
+
+    def _given_back(self, result: Any, *args: Any) -> Any:
+        running, bare = self._loading
+        return None if running is self._shell.displayhook.exec_result and args in bare else result
 
     @property
     def _shell(self) -> InteractiveShell:

@@ -6,6 +6,7 @@ Must not know: what the magic does.
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 _CALLS = ("run_line_magic", "run_cell_magic")
 
@@ -23,6 +24,13 @@ class BareMagic(ast.NodeTransformer):
         # A tuple around the result, which need not have a truth value; IPython would show an expression in a body.
         test = ast.Tuple(elts=[node.value], ctx=ast.Load())
         return ast.copy_location(ast.If(test=test, body=[ast.Pass()], orelse=[]), node)
+
+
+def bare_calls(source: str) -> frozenset[tuple[Any, ...]]:
+    """The arguments of the bare magics of a cell, as IPython made Python of it: the line, and of a cell magic the body."""
+    tree = compile(source, "<cell>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    found = [node.value for node in tree.body if isinstance(node, ast.Expr) and _is_kvpool(node.value)]
+    return frozenset(tuple(ast.literal_eval(arg) for arg in call.args[1:]) for call in found if isinstance(call, ast.Call))
 
 
 def _is_kvpool(value: ast.expr) -> bool:

@@ -126,3 +126,11 @@ def test_a_setting_that_was_refused_does_not_stop_the_next_load(shell: Shell) ->
     shell.ok("x = %kvpool new 11;")
     behaviour = shell.ip.user_ns["x"].value.behaviour
     assert (behaviour.block_size, behaviour.free_to, behaviour.tokenizer) == (4, "back", "bytes")
+
+
+def test_in_the_very_cell_that_loads_it_each_result_is_shown_once(bare_shell: Shell) -> None:
+    ran = bare_shell.ok("%load_ext kvnb\n%kvpool new 11 --device none\nusage = %kvpool usage\n%kvpool show")
+    assert [text.split(" ")[0] for text in ran.texts] == ["pool:", "usage", "pool:"]
+    assert "Out[" not in ran.printed
+    assert bare_shell.ip.user_ns["usage"].value == 0
+    assert bare_shell.ok("%kvpool usage").printed == ""
