@@ -5,7 +5,7 @@ Must not know: where it is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kvnb.commands.table import VERBS
 from kvnb.commands.verb import Verb
@@ -24,24 +24,32 @@ GRAMMAR = (
 )
 
 
-def verb_help(verb: Verb) -> str:
-    """Everything about one verb: what it does, how it is typed, each argument, examples."""
-    width = max((len(arg.typed) for arg in verb.args), default=0)
-    lines = [verb.help, "", f"  %kvpool {verb.usage}", *([""] if verb.args else [])]
-    lines += [f"  {arg.typed:<{width}}  {arg.help}{_choices(arg.suggest)}" for arg in verb.args]
-    return "\n".join([*lines, "", *(f"  %kvpool {example}" for example in verb.examples)])
+def verb_help(verb: Verb, prompt: str = "%kvpool") -> str:
+    """Everything about one verb: what it does, how it is typed behind ``prompt``, each argument, examples."""
+    typed = [", ".join(filter(None, (arg.short, arg.typed))) for arg in verb.args]
+    width = max(map(len, typed), default=0)
+    lines = [verb.help, "", f"  {prompt} {verb.usage}", *([""] if verb.args else [])]
+    lines += [f"  {word:<{width}}  {arg.help}{_choices(arg.suggest)}" for word, arg in zip(typed, verb.args, strict=True)]
+    return "\n".join([*lines, "", *(f"  {prompt} {example}" for example in verb.examples)])
 
 
 def overview() -> str:
     """All verbs, a line each."""
-    width = max(map(len, VERBS))
     lines = [
         "%kvpool VERB ... runs one command on a pool of KV-cache blocks; %kvpool alone shows the pool.",
         "%%kvpool runs a script, one command a line; %%kvpool admit NAME takes the cell's body as the prompt.",
     ]
-    for kind, says in KINDS.items():
-        lines += ["", says, *(f"  {verb.name:<{width}}  {verb.help}" for verb in VERBS.values() if verb.kind == kind)]
-    return "\n".join([*lines, "", *GRAMMAR])
+    return "\n".join([*lines, *by_kind(VERBS.values(), KINDS), "", *GRAMMAR])
+
+
+def by_kind(verbs: Iterable[Verb], kinds: Mapping[str, str]) -> list[str]:
+    """The verbs under their kinds, a line each; ``kinds`` says what each kind is."""
+    verbs = list(verbs)
+    width = max(len(verb.name) for verb in verbs)
+    lines = []
+    for kind, says in kinds.items():
+        lines += ["", says, *(f"  {verb.name:<{width}}  {verb.help}" for verb in verbs if verb.kind == kind)]
+    return lines
 
 
 def markdown_table(verbs: Iterable[Verb]) -> str:

@@ -21,10 +21,11 @@ Evaluate = Callable[[str], Any]
 
 
 class Outcome(NamedTuple):
-    """What a line gave, and whether its ``;`` asks not to show it."""
+    """What a line gave, and whether its ``;`` asks not to show it; ``line`` is its number in its script."""
 
     result: Any
     silent: bool
+    line: int = 1
 
 
 def run_line(session: Session, line: str, evaluate: Evaluate) -> Outcome:
@@ -66,6 +67,6 @@ def run_script(session: Session, script: str, evaluate: Evaluate) -> Iterator[Ou
     for number, line in enumerate(script.split("\n"), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
             try:
-                yield run_line(session, line, evaluate)
+                yield run_line(session, line, evaluate)._replace(line=number)
             except KvnbError as error:
                 raise type(error)(f"line {number}: {error}") from error

@@ -1,4 +1,4 @@
-"""Journals as pandas tables: a row a step, or a row an event.
+"""Journals as tables, of pandas where it is: a row a step, or a row an event.
 
 Must not know: the live pool; everything is folded from events.
 """
@@ -24,20 +24,26 @@ STEP_COLUMNS = (
 EVENT_COLUMNS = ("step", "event", "request", "ids", "keys", "detail")
 
 
-def to_frame(journal: Journal, rows: str) -> pd.DataFrame:
-    """See ``Journal.to_frame``."""
+def table(journal: Journal, rows: str) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
+    """The names of the columns and the rows of a table: ``steps`` or ``events``. Raises CommandError for another name."""
     tables: dict[str, tuple[Callable[[Journal], list[dict[str, Any]]], tuple[str, ...]]] = {
         "steps": (_step_rows, STEP_COLUMNS), "events": (_event_rows, EVENT_COLUMNS),
     }  # fmt: skip
     if rows not in tables:
         raise CommandError(f"unknown table {one_line(rows)}: {nearest(rows, tables)}")
+    make, columns = tables[rows]
+    return columns, make(journal)
+
+
+def to_frame(journal: Journal, rows: str) -> pd.DataFrame:
+    """See ``Journal.to_frame``."""
+    columns, values = table(journal, rows)
     try:
         import pandas as pd
     except ImportError as error:
         raise MissingPackage.named("pandas", "a table of the journal") from error
-    make, columns = tables[rows]
     index = columns[0] if rows == "steps" else None
-    frame = pd.DataFrame(make(journal), columns=list(columns))
+    frame = pd.DataFrame(values, columns=list(columns))
     return frame.set_index(index) if index else frame
 
 
