@@ -34,13 +34,14 @@ RUN = f"""async index => {{
 }}"""
 
 
+APPS = {"jupyterlab": "LabApp", "notebook": "JupyterNotebookApp"}
 _pages = count()
 
 
 class Server:
-    """JupyterLab on a free port; everything it writes is in ``folder``."""
+    """JupyterLab, or Notebook 7, on a free port; everything it writes is in ``folder``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, app: str = "jupyterlab") -> None:
         self.notebooks = folder / "notebooks"
         self.notebooks.mkdir()
         self._settings = folder / "settings"
@@ -49,13 +50,14 @@ class Server:
         news.write_text('{"fetchNews": "false", "checkForUpdates": false}')
         port = _free_port()
         self.url = f"http://127.0.0.1:{port}"
+        self.app = app
         self._log = folder / "server.log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [
-                    sys.executable, "-m", "jupyterlab", "--allow-root", "--no-browser", "--ip=127.0.0.1", f"--port={port}",
+                    sys.executable, "-m", app, "--allow-root", "--no-browser", "--ip=127.0.0.1", f"--port={port}",
                     "--ServerApp.port_retries=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={self.notebooks}",
-                    "--LabApp.expose_app_in_browser=True", "--ServerApp.disable_check_xsrf=True",
+                    f"--{APPS[app]}.expose_app_in_browser=True", "--ServerApp.disable_check_xsrf=True",
                 ],
                 env=_environment(folder), cwd=folder, stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
@@ -111,7 +113,8 @@ class NotebookPage:
     def open(self, name: str) -> None:
         """Open a notebook and wait for its kernel."""
         self.opened.add(name)
-        self.page.goto(f"{self._server.url}/lab/workspaces/{self._workspace}/tree/{name}?reset")
+        lab = f"lab/workspaces/{self._workspace}/tree/{name}?reset"
+        self.page.goto(f"{self._server.url}/{lab if self._server.app == 'jupyterlab' else f'notebooks/{name}'}")
         self.page.wait_for_function(READY)
 
     def run(self, *indices: int) -> None:
