@@ -101,7 +101,7 @@ class Record(NamedTuple):
     @property
     def pool(self) -> str:
         """The pool's name, as in the journal's."""
-        return self.journal.rpartition("#")[0]
+        return _pool(self.journal)
 
 
 def is_clicked(step: Step) -> bool:
@@ -125,6 +125,10 @@ def read(values: Any, what: str) -> Record:
     return Record(name, previous, header, steps, _cell(values, what), values.get("rerun") is True, changed)
 
 
+def _pool(journal_id: str) -> str:
+    return journal_id.rpartition("#")[0] or journal_id
+
+
 def _is_digest(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
@@ -138,6 +142,8 @@ def _header(values: Mapping[str, Any], what: str) -> Mapping[str, Any] | None:
     journal = journal_from(header, f"{what}: the header in its record")
     if journal.first_digest != values["previous"]:
         raise JournalError(f"{what}: the header in its record and the digest before it differ, the chain breaks at step 0")
+    if journal.name != _pool(values["journal"]):
+        raise JournalError(f"{what}: its record is of another pool than the header in it")
     return header
 
 
