@@ -16,7 +16,7 @@ from kvnb.journal.forked import Forked, Left
 from kvnb.views import text
 from kvnb.views.cards import queue_row
 from kvnb.views.markup import QUIET, card, div, element, foot, quiet, safe, table
-from kvnb.views.pools import Fact, facts, original_painter
+from kvnb.views.pools import Fact, aligned, facts, original_painter
 from kvnb.views.ranges import ranges
 from kvnb.views.theme import Painter
 from kvnb.views.tiles import Brush, marks_of
@@ -91,11 +91,12 @@ def _side(journal: Journal, step: Step | None, state: State, said: str) -> Side:
     if step is None:
         return Side(journal.name, None, state, [said, text.queue_text(state)])
     hashed = [block_id for event in step.of(Hashed) for block_id in event.ids]
-    kept = f"{count(len(hashed), 'hash', 'hashes')} entered, of blocks {ranges(hashed)}" if hashed else "no hash entered"
+    kept = [f"blocks {ranges(hashed)} get a hash"] if len(hashed) > 1 else [f"block {i} gets a hash" for i in hashed]
+    kept = kept or ["no block gets a hash"] * (step.command.verb in ("admit", "prefill", "append"))
     request = state.requests.get(step.command.args.get("name", ""))
     held = [text.table_text(request.table)] if request and request.table else []
     more = [line.strip() for line in text.details(step)]
-    return Side(journal.name, step, state, [text.sentence(step), *more, *held, kept, text.queue_text(state)])
+    return Side(journal.name, step, state, [text.sentence(step), *more, *held, *kept, text.queue_text(state)])
 
 
 def differing(was: Side, now: Side) -> tuple[list[str], list[str]]:
@@ -150,9 +151,7 @@ def _end(original: Journal, fork: Journal) -> list[Fact]:
 
 def _end_text(rows: Sequence[Fact], names: tuple[str, str]) -> Iterator[str]:
     table = [("in the end", *map(short, names)), *(fact[:3] for fact in rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for line in table:
-        yield "  " + "  ".join(word.ljust(wide) for word, wide in zip(line, widths, strict=True)).rstrip()
+    return (f"  {line}" for line in aligned(table))
 
 
 # --- as HTML -------------------------------------------------------------------------------------------------

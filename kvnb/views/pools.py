@@ -5,7 +5,7 @@ Must not know: the live pools, figures, IPython.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kvnb.core.events import Unhashed
@@ -21,7 +21,7 @@ from kvnb.views.theme import LINE, Painter, painter
 from kvnb.views.tiles import Brush, queue_cells, strip, table_cells
 from kvnb.views.words import count, short
 
-_EVICTIONS, _REQUESTS = 8, 24
+_EVICTIONS, _REQUESTS, _TILES, _WORDS = 8, 10, 20, 60
 
 
 class Fact(NamedTuple):
@@ -111,18 +111,30 @@ def _left_out(fork: Journal) -> str:
 def pools_text(a: Journal, b: Journal) -> str:
     """Two pools as they are now, side by side."""
     names = short(a.name), short(b.name)
-    rows: list[tuple[str, ...]] = [("", *names), *facts(a, len(a), b, len(b))]
-    rows += [(name, *pair) for name, pair in _tables(a.state, b.state)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(word.ljust(wide) for word, wide in zip(row, widths, strict=True)).rstrip() for row in rows]
+    rows = [("", *names), *(tuple(fact) for fact in facts(a, len(a), b, len(b)))]
+    tables = [(short(name), *pair) for name, pair in _tables(a.state, b.state)]
+    long = [row for row in tables if max(map(len, row[1:])) > _WORDS]
+    lines = aligned([*rows, *(row for row in tables if row not in long)])
     more = names_of(a.state, b.state)[1]
+    for what, *said in long:
+        lines += [what, *_stacked(names, [[says] for says in said])]
     lines += [f"... ({more:,} more requests) ..."] * bool(more)
-    for what, said in (("free queue", (_queue(a), _queue(b))), ("evictions", (_lost(a), _lost(b)))):
-        lines.append(what + " (front first, * = cached)" * (what == "free queue"))
-        wide = max(map(len, names)) + 1
-        for name, some in zip(names, said, strict=True):
-            lines += [f"  {name + ':' if at == 0 else '':<{wide}} {line}".rstrip() for at, line in enumerate(some)]
+    lines += ["free queue (front first, * = cached)", *_stacked(names, [_queue(a), _queue(b)])]
+    lines += ["evictions", *_stacked(names, [_lost(a), _lost(b)])]
     return "\n".join([f"{names[0]} and {names[1]}: {contrast_sentence(a, b)}", *(f"  {line}" for line in lines)])
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows as lines, each column as wide as its longest word."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(word.ljust(wide) for word, wide in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _stacked(names: tuple[str, str], said: Sequence[Sequence[str]]) -> Iterator[str]:
+    """What is said of each pool, below one another."""
+    wide = max(map(len, names)) + 1
+    for name, some in zip(names, said, strict=True):
+        yield from (f"  {name + ':' if at == 0 else '':<{wide}} {line}".rstrip() for at, line in enumerate(some))
 
 
 def _tables(a: State, b: State) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -149,7 +161,7 @@ def _lost(journal: Journal) -> list[str]:
 
 # --- as HTML -------------------------------------------------------------------------------------------------
 
-_GRID = "display:grid;grid-template-columns:104px minmax(0,1fr) minmax(0,1fr);gap:0 28px"
+_GRID = "display:grid;grid-template-columns:122px minmax(0,1fr) minmax(0,1fr);gap:0 28px"
 
 
 def pools_html(a: Journal, b: Journal) -> str:
@@ -195,7 +207,7 @@ def _table_html(state: State, name: str, brush: Brush) -> str:
     if request is None:
         return quiet("not there")
     says = div(f"{SMALL};{QUIET}", safe(_besides(request)))
-    return (_strip(state, table_cells(state, request.table, brush)) if request.table else "") + says
+    return (_strip(state, table_cells(state, request.table, brush, _TILES)) if request.table else "") + says
 
 
 def _besides(request: RequestState) -> str:

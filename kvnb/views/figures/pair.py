@@ -26,7 +26,7 @@ def pair_figure(a: Journal, b: Journal, *, dark: bool = False) -> go.Figure:
     quiet = text(safe(below(a, b)), of, quiet=True, style=";font-size:12px;font-weight:400")
     title = f"{text(safe(contrast_sentence(a, b)), of)}<br>{quiet}"
     figure = go.Figure(layout={"template": template(of), "title": {"text": title}, "height": 460})
-    for line, look in zip(reversed(both.lines), (_solid(of), _dashed(of)), strict=True):
+    for line, look in zip(both.lines, (_broad(of), _thin(of)), strict=True):
         _add_line(figure, of, line, look, "y", line.usage, "used")
         _add_line(figure, of, line, look, "y2", line.ratio, "of the tokens so far from cache")
         _add_evictions(figure, line, look)
@@ -36,13 +36,13 @@ def pair_figure(a: Journal, b: Journal, *, dark: bool = False) -> go.Figure:
     return figure
 
 
-def _solid(of: Ground) -> dict[str, Any]:
-    """The second pool's line, drawn first: where both agree it shows on either side of the other."""
-    return {"line": {"color": of.ratio, "width": 4.5}, "marker": {"size": 9}, "legendrank": 2}
+def _broad(of: Ground) -> dict[str, Any]:
+    """The first pool's line; where both agree it shows on either side of the other."""
+    return {"line": {"color": of.line, "width": 7}, "marker": {"size": 11}, "legendrank": 1}
 
 
-def _dashed(of: Ground) -> dict[str, Any]:
-    return {"line": {"color": of.quiet, "width": 2, "dash": "6px,4px"}, "marker": {"size": 5}, "legendrank": 1}
+def _thin(of: Ground) -> dict[str, Any]:
+    return {"line": {"color": of.ratio, "width": 2.4}, "marker": {"size": 6}, "legendrank": 2}
 
 
 def _add_line(figure: go.Figure, of: Ground, line: Line, look: dict[str, Any], axis: str, values: Any, what: str) -> None:
@@ -60,7 +60,7 @@ def _add_evictions(figure: go.Figure, line: Line, look: dict[str, Any]) -> None:
     marked = [at for at, lost in enumerate(line.lost) if lost]
     figure.add_scatter(
         x=[line.places[at] for at in marked], y=[line.usage[at] for at in marked], customdata=[line.lost[at] for at in marked],
-        mode="markers", marker={"symbol": "x", "size": 9 if look["legendrank"] == 1 else 13, "color": LOST.fill},
+        mode="markers", marker={"symbol": "x", "size": 13 if look["legendrank"] == 1 else 8, "color": LOST.fill},
         showlegend=False, hovertemplate=f"{safe(line.name)}: %{{customdata:,}} evicted<extra></extra>",
     )  # fmt: skip
 
@@ -77,9 +77,9 @@ def _set_axes(figure: go.Figure, of: Ground, both: Pair) -> None:
         **({} if names else {"title": {"text": text("step", of, True)}}),
     )  # fmt: skip
     figure.update_layout(
-        yaxis={**ticks, "domain": [0.52, 1]}, yaxis2={**ticks, "domain": [0, 0.4], "anchor": "x"}, hovermode="x unified",
+        yaxis={**ticks, "domain": [0.5, 0.93]}, yaxis2={**ticks, "domain": [0, 0.4], "anchor": "x"}, hovermode="x unified",
         showlegend=True, legend={"itemclick": False, "itemdoubleclick": False},
-        annotations=[_word(of, "usage", 1), _word(of, "hit ratio so far", 0.4)],
+        annotations=[_word(of, "usage", 0.93), _word(of, "hit ratio so far", 0.4)],
     )  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 Must not know: plotly, SVG.
 
-A fork stands at the steps of its original that it did again, so that both are seen where they did the same command.
+A fork stands at the steps of its original that it did again, so that both are seen where they did the same command; and
+so do two forks of one pool.
 """
 
 from __future__ import annotations
@@ -49,15 +50,15 @@ class Pair(NamedTuple):
     names: Mapping[int, str]
 
 
-def pair(a: Journal, b: Journal) -> Pair:
-    """The lines of two journals."""
+def pair(a: Journal, b: Journal, samples: int = SAMPLES) -> Pair:
+    """The lines of two journals; of longer ones about so many steps."""
     places = _places(a, b), _places(b, a)
     base = a if is_fork_of(b, a) else b if is_fork_of(a, b) else None
     last = max(places[0][-1], places[1][-1])
     fork = b if base is a else a
     until = fork.forked.step if base and fork.forked else -1
     names = {number: command(base, number) for number in range(until + 1)} if base and until <= SAMPLES else {}
-    return Pair((_line(a, places[0]), _line(b, places[1])), last, names)
+    return Pair((_line(a, places[0], samples), _line(b, places[1], samples)), last, names)
 
 
 def below(a: Journal, b: Journal) -> str:
@@ -68,15 +69,20 @@ def below(a: Journal, b: Journal) -> str:
 def _places(journal: Journal, other: Journal) -> list[int]:
     """Where step 0 and every step after it stand."""
     forked = journal.forked
-    if forked is None or not is_fork_of(journal, other):
+    if forked is None or not (is_fork_of(journal, other) or _are_siblings(journal, other)):
         return list(range(len(journal) + 1))
     since = len(journal) - forked.num_done
     return [0, *islice(forked.numbers, len(journal)), *range(forked.step + 1, forked.step + 1 + since)]
 
 
-def _line(journal: Journal, places: Sequence[int]) -> Line:
+def _are_siblings(a: Journal, b: Journal) -> bool:
+    """Whether both are forks of the same commands."""
+    return a.forked is not None and b.forked is not None and a.forked[1:3] == b.forked[1:3]
+
+
+def _line(journal: Journal, places: Sequence[int], samples: int) -> Line:
     rows, usable = levels(journal), max(1, journal.behaviour.num_blocks - 1)
-    every = -(-len(places) // SAMPLES)
+    every = -(-len(places) // samples)
     numbers = [*range(0, len(places) - 1, every), len(places) - 1]
     lost = [sum(rows.evicted[before + 1 : number + 1]) for before, number in zip([-1, *numbers], numbers, strict=False)]
     return Line(

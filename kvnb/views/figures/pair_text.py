@@ -14,7 +14,7 @@ STEPS = 12
 
 def timelines_text(a: Journal, b: Journal) -> str:
     """The last steps of both, a line a step."""
-    both = pair(a, b)
+    both = pair(a, b, len(a) + len(b) + 2)  # every step: one that is not there was not done
     rows = [("step", "", *(line.name for line in both.lines))]
     by_place = [{place: at for at, place in enumerate(line.places)} for line in both.lines]
     drawn = sorted({place for line in both.lines for place in line.places})[-STEPS:]

@@ -15,13 +15,13 @@ from kvnb.views.markup import safe
 from kvnb.views.pools import contrast_sentence
 from kvnb.views.theme import DARK, LIGHT, LOST, Ground
 
-_TOPS, _TALL, _HIGH = (112, 252), (110, 90), 376
-_LETTER = 6.4
+_TOPS, _TALL, _HIGH, _SAMPLES = (112, 260), (110, 90), 384, 200
+_LETTER, _BROAD = 6.4, "#8C929A"
 
 
 def pair_svg(a: Journal, b: Journal, *, dark: bool = False) -> str:
     """Usage and hit ratio of two pools after each step; as ``pair_figure``."""
-    of, both, title = (DARK if dark else LIGHT), pair(a, b), contrast_sentence(a, b)
+    of, both, title = (DARK if dark else LIGHT), pair(a, b, _SAMPLES), contrast_sentence(a, b)
     return "".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDE}" height="{_HIGH}" viewBox="0 0 {WIDE} {_HIGH}" '
@@ -45,7 +45,7 @@ def _cut(says: str) -> str:
 
 def _looks(of: Ground) -> tuple[tuple[str, float, str], tuple[str, float, str]]:
     """Colour, width and more of the two pools' lines."""
-    return (of.quiet, 2, ' stroke-dasharray="6 4"'), (of.ratio, 4.5, "")
+    return (_BROAD, 7, ""), (of.ratio, 2.4, "")
 
 
 def _key(of: Ground, both: Pair) -> Iterator[str]:
@@ -70,8 +70,8 @@ def _panel(of: Ground, both: Pair, panel: int, says: str) -> Iterator[str]:
     for value in (0, 0.5, 1):
         y = _y(panel, value)
         yield path(f"M{LEFT} {y:g}H{WIDE - RIGHT}", of.faint, 1) + word(LEFT - 8, y + 4, f"{value:.0%}", of.quiet, "end")
-    # The second first: where both agree it shows on either side of the other.
-    for at, radius in ((1, 4.5), (0, 2.5)):
+    # The first is broad: where both agree it shows on either side of the other.
+    for at, radius in ((0, 5.5), (1, 3)):
         line, look = both.lines[at], _looks(of)[at]
         values = (line.usage, line.ratio)[panel]
         yield path(_way(both, panel, line, values), *look)
@@ -83,7 +83,7 @@ def _panel(of: Ground, both: Pair, panel: int, says: str) -> Iterator[str]:
 
 
 def _crosses(both: Pair) -> Iterator[str]:
-    for line, size in zip(both.lines, (3.5, 5.5), strict=True):
+    for line, size in zip(both.lines, (5.5, 3.5), strict=True):
         for place, usage, lost in zip(line.places, line.usage, line.lost, strict=True):
             if lost:
                 yield _cross(_x(both, place), _y(0, usage), size)
