@@ -3,11 +3,11 @@ r"""Journals on file: JSON Lines, schema 1.
 Line 1, the header::
 
     {"kvnb_journal": 1, "pool": NAME, "behaviour": {...}, "digest": d0, "log": true, "written_by": "kvnb 0.1.0",
-     "memory": {...}}
+     "memory": {...}, "forked": {...}}
 
 ``behaviour`` holds the fields of ``Behaviour``; ``log`` is true for a file that a pool writes while it runs and
 that ``load`` therefore goes on writing; ``memory``, the device and the model behind the blocks, is there only for a pool
-that has any. Every other line is a step::
+that has any; ``forked``, the fields of ``Forked``, only for a fork. Neither enters the digest. Every other line is a step::
 
     {"step": 1, "command": {"verb": "admit", "name": "r0", "text": "ABC"}, "events": [["took", [1]], ...],
      "digest": d1, "cell": [3, "9f2c...", "cell id or null"], "origin": {"model": "tiny", ...}}
@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 from kvnb.errors import JournalError, KvnbError, one_line
 from kvnb.journal.digest import canonical, next_digest
 from kvnb.journal.events import from_json, to_json
+from kvnb.journal.forked import Forked
 from kvnb.journal.journal import Cell, Journal, Step
 from kvnb.manager.behaviour import Behaviour
 from kvnb.manager.command import Command
@@ -49,6 +50,8 @@ def header_line(journal: Journal, log: bool) -> bytes:
     }  # fmt: skip
     if journal.memory is not None:
         values["memory"] = journal.memory
+    if journal.forked is not None:
+        values["forked"] = journal.forked.to_dict()
     return json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
 
 
@@ -82,12 +85,13 @@ def save(journal: Journal, path: Path) -> None:
     Raises JournalError when it cannot be written.
     """
     try:
-        _replace(path, lines(journal, log=False))
+        replace(path, lines(journal, log=False))
     except OSError as error:
         raise JournalError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _replace(path: Path, content: Iterable[bytes]) -> None:
+def replace(path: Path, content: Iterable[bytes]) -> None:
+    """Make ``content`` the file, all or nothing, and nothing else in its folder. Raises OSError when that fails."""
     path = Path(os.path.realpath(path))  # a link stays one: what it leads to is written
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
@@ -159,7 +163,8 @@ def journal_from(header: Mapping[str, Any], what: str) -> Journal:
     if schema != SCHEMA:
         raise JournalError(f"{what} has schema {schema!r}, this kvnb reads {SCHEMA}: pip install -U kvnb")
     try:
-        journal = Journal(Behaviour.from_dict(header["behaviour"]), str(header["pool"]), memory=header.get("memory"))
+        forked = Forked.from_dict(header["forked"]) if "forked" in header else None
+        journal = Journal(Behaviour.from_dict(header["behaviour"]), str(header["pool"]), (), header.get("memory"), forked)
     except (KeyError, TypeError, AttributeError, ValueError, KvnbError) as error:
         raise JournalError(f"{what}: the header's settings cannot be used ({error})") from error
     if header.get("digest") != journal.first_digest:
@@ -175,8 +180,10 @@ def step_from(values: Any, number: int, previous: str, what: str) -> tuple[Step,
     try:
         command = Command.from_dict(values["command"])
         events = tuple(from_json(event) for event in values["events"])
-        cell = values.get("cell")
-        step = Step(number, command, events, values["digest"], Cell(*cell) if cell else None, values.get("origin"))
+        cell, origin = values.get("cell"), values.get("origin")
+        if not isinstance(origin, dict | None):
+            raise TypeError("its origin is no object")
+        step = Step(number, command, events, values["digest"], Cell(*cell) if cell else None, origin)
         digest = next_digest(previous, command, events)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise JournalError(f"{what}: step {number} is not a step ({one_line(str(error))})") from error

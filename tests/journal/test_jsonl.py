@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from bisect import bisect_right
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -152,6 +155,33 @@ def test_a_damaged_line_in_the_middle_is_named_by_its_step(tmp_path: Path, damag
     lines[2] = damage
     path.write_bytes(b"\n".join(lines))
     assert "step 2" in refusal(path)
+
+
+@pytest.mark.parametrize("field", [{"origin": 5}, {"cell": 5}, {"cell": [1]}, {"events": [[]]}, {"events": 3}, {"command": {}}])
+def test_a_line_that_is_no_step_is_named_by_its_number(tmp_path: Path, field: dict[str, Any]) -> None:
+    path = saved(tmp_path)
+    values = rows(path)
+    values[2].update(field)
+    write_rows(path, values)
+    assert "step 2 is not a step" in refusal(path)
+
+
+def test_a_line_of_brackets_without_end_is_damage_too(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    path.write_bytes(path.read_bytes() + b"[" * 100_000 + b"\n")
+    assert "step 7 is not readable, the file is damaged there" in refusal(path)
+
+
+def test_whatever_stretch_is_missing_in_the_middle_the_step_where_it_begins_is_named(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    good = path.read_bytes()
+    ends = [place + 1 for place, byte in enumerate(good) if byte == 10]
+    draw = Random(7)
+    for _ in range(300):
+        first, last = sorted(draw.sample(range(ends[0], ends[-2]), 2))
+        path.write_bytes(good[:first] + good[last:])
+        step = bisect_right(ends, first)
+        assert re.search(rf"step {step}\b", refusal(path))
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"hello\n", b'{"a": 1}\n', b'{"kvnb_journal":1,"po'])
