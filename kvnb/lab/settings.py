@@ -69,8 +69,8 @@ def _memory(memory: Memory, tokenizer: Tokenizer, asked: Mapping[str, Any]) -> M
     shape = named_shape(asked["shape"]) if "shape" in asked else memory.shape
     parts = {name: asked[name] for name in SHAPE if name in asked}
     others = {name: asked[name] for name in ("device", "dtype", "model") if name in asked}
-    if "tokenizer" in asked:
-        others["vocab_size"] = tokenizer.vocab_size
+    if "tokenizer" in asked or ("device" in asked and memory.device == "none"):
+        others["vocab_size"] = tokenizer.vocab_size_on(others.get("device", memory.device))
     return replace(memory, shape=shape._replace(**parts), **others)
 
 
