@@ -65,11 +65,11 @@ def readme_lines(heading: str) -> list[str]:
     return [line.removeprefix("%kvpool ").split("  ")[0] for line in block.splitlines() if line.startswith("%kvpool ")]
 
 
-@pytest.mark.parametrize("heading", ["A tour in ten lines", "Memory", "Pictures"])
+@pytest.mark.parametrize("heading", ["A tour in ten lines", "Memory", "Pictures", "What if"])
 def test_the_commands_that_readme_shows_can_be_typed_one_after_the_other(session: Session, heading: str) -> None:
     lines = readme_lines(heading)
     assert len(lines) > 8
-    if heading == "Pictures":
+    if heading in ("Pictures", "What if"):
         run(session, *readme_lines("A tour in ten lines"))
     run(session, *[line.replace("2GiB", "2MiB") for line in lines])  # 2 GiB are for a reader who has them
     assert session.lab().verify().holds
