@@ -157,6 +157,7 @@ MANAGES = (
             Arg("full_hit", "a lookup may hit the whole prompt", option=True),
             Arg("sliding_window", "tokens a layer looks back, 2 or more", whole, option=True, metavar="W"),
             Arg("hash", "the hash function", name, option=True, suggest=tuple(HASH_FUNCTIONS), metavar="FUNCTION"),
+            Arg("none_hash", "the parent hash of first blocks; without it, of PYTHONHASHSEED", name, option=True, metavar="HEX"),
             Arg("tokenizer", "chars, bytes or the path of a tokenizer.json", name, option=True, suggest="file"),
             Arg("device", "where the memory is; none: block ids only", name, option=True, suggest=DEVICES),
             Arg("dtype", "what K and V are kept in", name, option=True, suggest=tuple(DTYPES)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kvnb.commands.changes import CHANGES
+from kvnb.commands.leaving import LEAVING
 from kvnb.commands.looks import LOOKS
 from kvnb.commands.manages import MANAGES
 from kvnb.commands.verb import Arg, Verb, name
@@ -21,5 +22,5 @@ def _row(verb: Verb) -> Verb:
     return verb if verb.name in _NAMES_ITS_POOL else replace(verb, args=(*verb.args, _POOL))
 
 
-VERBS: dict[str, Verb] = {verb.name: _row(verb) for verb in (*MANAGES[:1], *CHANGES, *LOOKS, *MANAGES[1:], *WHAT_IF)}
+VERBS: dict[str, Verb] = {verb.name: _row(verb) for verb in (*MANAGES[:1], *CHANGES, *LOOKS, *MANAGES[1:], *LEAVING, *WHAT_IF)}
 """Name to verb, in the order in which help lists them."""

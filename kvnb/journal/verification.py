@@ -81,9 +81,9 @@ def verify_file(path: Path, each: Each = _no_bar) -> Verification:
     """
     ending = path.suffix.lower()
     if ending == ".ipynb":
-        return _verify_cells(path, "notebook", read_notebook(path), each)
+        return verify_cells(path, "notebook", read_notebook(path), each)
     if ending in (".html", ".htm"):
-        return _verify_cells(path, "report", read_report(path), each)
+        return verify_cells(path, "report", read_report(path), each)
     read = jsonl.read(path, lambda lines: each(lines, "read"))
     torn = f"an unfinished line at its end ({counted(read.torn, 'byte')}) was left out"
     findings = (Finding("torn", torn),) * bool(read.torn)
@@ -111,7 +111,8 @@ def _verdict(journal: Journal, each: Each) -> Verdict:
         return replay.verify(journal, steps)
 
 
-def _verify_cells(path: Path, kind: str, cells: Sequence[CellRun], each: Each) -> Verification:
+def verify_cells(path: Path, kind: str, cells: Sequence[CellRun], each: Each = _no_bar) -> Verification:
+    """Verify the cells of a ``notebook`` or ``report``. Raises JournalError where none has a record."""
     if not any(cell.records for cell in cells):
         raise JournalError(f"{path} has no record of a pool: run its cells with %load_ext kvnb, and save it")
     told, between = stories(cells)
