@@ -15,6 +15,7 @@ from kvnb.commands.verb import Arg, Verb
 
 _BASH = r"""# kvnb in bash: source <(kvnb completion bash)
 _kvnb() {
+    local IFS=$' \t\n'
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} what=1 option= left=0 i takes= words= line
     COMPREPLY=()
     if (( COMP_CWORD < 2 )); then
@@ -143,9 +144,31 @@ def _zsh_safe(text: str) -> str:
 # --- fish ----------------------------------------------------------------------------------------------------
 
 
+_FISH = r"""# kvnb in fish: kvnb completion fish | source
+function __kvnb_at # COMMAND, a comparison with the place among the words that are no options, options with so many values
+    set -l words (commandline -opc)
+    test "$words[2]" = $argv[1]; or return 1
+    set -l place 1
+    set -l left 0
+    for word in $words[3..]
+        if test $left -gt 0
+            set left (math $left - 1)
+        else if contains -- $word:1 $argv[4..]
+            set left 1
+        else if contains -- $word:2 $argv[4..]
+            set left 2
+        else if not string match -q -- '-*' $word
+            set place (math $place + 1)
+        end
+    end
+    test $left -eq 0; and test $place $argv[2] $argv[3]
+end
+complete -c kvnb -f"""
+
+
 def fish(commands: Sequence[Verb]) -> str:
     """For fish 3 and newer."""
-    lines = ["# kvnb in fish: kvnb completion fish | source", "complete -c kvnb -f"]
+    lines = [_FISH]
     lines += [f"complete -c kvnb -n __fish_use_subcommand -a {c.name} -d {_quoted(c.help)}" for c in commands]
     lines += [
         "complete -c kvnb -n __fish_use_subcommand -l version -d 'which kvnb this is'",
@@ -155,8 +178,8 @@ def fish(commands: Sequence[Verb]) -> str:
         seen = f"__fish_seen_subcommand_from {command.name}"
         lines += [f"complete -c kvnb -n {_quoted(seen)} {rest}" for rest in _fish_options(command.args)]
         for place, arg in enumerate(command.places, 1):
-            here = f"{seen}; and test (count (commandline -opc)) -{'gt' if arg.many else 'eq'} {place + (not arg.many)}"
-            if arg.suggest == "file" or isinstance(arg.suggest, tuple):
+            here = f"__kvnb_at {command.name} -{'ge' if arg.many else 'eq'} {place} {_takes(command)}".rstrip()
+            if _fits(arg):
                 lines.append(f"complete -c kvnb -n {_quoted(here)} {_fish_fits(arg)}")
     return "\n".join(lines)
 
