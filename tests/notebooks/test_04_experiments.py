@@ -1,0 +1,157 @@
+"""The fourth notebook: it is made from its text, prints what is saved, runs as people run it, and what it claims is so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from helpers import needs, seed_lab
+from notebook_files import NotebookFile, build, code_cells, errors, nbformat, shown, shown_below
+
+from kvnb import Lab
+from kvnb.core.events import Unhashed
+
+needs("plotly")
+needs("pandas")
+
+EXPERIMENTS = NotebookFile("04-experiments")
+PLOTLY = "application/vnd.plotly.v1+json"
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Any:
+    return EXPERIMENTS.executed()
+
+
+def below(notebook: Any, source: str) -> str:
+    """What a reader of plain text sees below the one cell that has ``source`` in it."""
+    [cell] = [cell for cell in code_cells(notebook) if source in cell.source]
+    return "\n".join(shown_below(cell))
+
+
+# --- the file --------------------------------------------------------------------------------------------------
+
+
+def test_the_notebook_is_made_from_the_text():
+    source, notebook = EXPERIMENTS.source(), EXPERIMENTS.saved()
+    assert [(cell.id, cell.source) for cell in source.cells] == [(cell.id, cell.source) for cell in notebook.cells]
+    assert notebook.metadata == source.metadata
+
+
+def test_every_cell_ran_in_order_and_only_the_marked_one_failed():
+    cells = code_cells(EXPERIMENTS.saved())
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    failed = errors(EXPERIMENTS.saved())
+    assert failed == [cell for cell in cells if "raises-exception" in cell.metadata.get("tags", ())]
+    assert len(failed) == 1
+
+
+def test_a_question_stands_before_each_answer():
+    cells = EXPERIMENTS.saved().cells
+    asked = [place for place, cell in enumerate(cells) if "**Question:**" in cell.source and cell.cell_type == "markdown"]
+    assert len(asked) >= 8
+    assert all(cells[place + 1].cell_type == "code" for place in asked if place < asked[-1])
+
+
+def test_the_file_is_small_and_says_nothing_of_the_machine():
+    text = EXPERIMENTS.path.read_text()
+    assert len(text) < 600_000
+    for word in ("/tmp", "/home", "/root", "/work", "widget-state", "iopub.", '"version"'):
+        assert word not in text, word
+
+
+def test_each_comparison_has_tables_and_one_figure_that_both_have_a_still_form():
+    for cell in code_cells(EXPERIMENTS.saved()):
+        if cell.source.startswith("%kvpool diff"):
+            tables, figure = [output.data for output in cell.outputs if output.data.get("text/plain")]
+            assert "text/html" in tables
+            assert PLOTLY not in tables
+            assert "data:image/svg+xml" in figure["text/html"]
+            assert len(str(figure[PLOTLY])) < 50_000
+
+
+# --- running it ------------------------------------------------------------------------------------------------
+
+
+def test_a_fresh_kernel_prints_the_same(fresh: Any):
+    assert shown(fresh) == shown(EXPERIMENTS.saved())
+
+
+@pytest.mark.slow
+def test_building_twice_gives_the_same_bytes(fresh: Any):
+    assert nbformat.writes(fresh) == nbformat.writes(build.execute(EXPERIMENTS.source()))
+
+
+@pytest.mark.slow
+def test_run_all_three_times_on_one_kernel_leaves_the_same():
+    first, second, third = EXPERIMENTS.run_all(3)
+    assert first == second == third
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [{"num_blocks": 21}, {"num_blocks": 41, "block_size": 16}], ids=str)
+def test_it_runs_with_other_parameters(values: dict[str, int]):
+    assert len(errors(EXPERIMENTS.executed_with(**values))) == 1
+
+
+# --- what it claims ----------------------------------------------------------------------------------------------
+
+
+def test_the_older_rule_costs_the_unkind_day_four_tokens():
+    lab = seed_lab().fork("unkind", 4)
+    lab.admit("stranger", "s" * 24)
+    lab.release("stranger")
+    lab.admit("again", "ABCDEFGHIJKLMx")
+    older = lab.fork("older", free_to="back")
+    assert [pool.state.requests["again"].hits for pool in (lab, older)] == [12, 8]
+    assert older.journal.forked is not None
+    assert older.journal.forked.differs == 3
+    assert older.journal.steps[4].of(Unhashed)[0].ids == (3,)
+    assert 6 in older.journal.state_at(4).queue
+    assert older.journal.state_at(4).keys[6] is None
+
+
+def test_two_blocks_fewer_refuse_r3_and_evict_block_5_for_r2_and_one_more_evicts_none():
+    small, large = (seed_lab().fork("f", num_blocks=size) for size in (9, 12))
+    assert small.journal.forked is not None
+    assert [left.command for left in small.journal.forked.refused] == ["admit r3"]
+    assert below(EXPERIMENTS.saved(), "fork small").count("evict: block 5 loses its hash") == 1
+    assert large.state.counters.evicted_blocks == 0
+
+
+def test_smaller_blocks_find_all_22_tokens_larger_ones_16_and_blocks_of_four_20():
+    found = [seed_lab().fork("f", block_size=size, num_blocks=40 // size + 1).state.counters.hits for size in (2, 4, 8)]
+    assert found == [22, 20, 16]
+
+
+def test_without_the_cache_nothing_is_refused_and_usage_is_higher_from_step_2_on():
+    lab = seed_lab()
+    plain = lab.fork("plain", prefix_caching=False)
+    assert plain.journal.forked is not None
+    assert (plain.journal.forked.refused, plain.journal.forked.differs) == ((), 1)
+    assert plain.num_forward_tokens - lab.num_forward_tokens == 20
+    (first, first_plain), (second, second_plain) = ([one.journal.state_at(k).usage for one in (lab, plain)] for k in (1, 2))
+    assert first == first_plain
+    assert second < second_plain
+
+
+def test_the_answers_of_the_exercises():
+    lab = seed_lab()
+    seed = lab.fork("seed", full_hit=True).journal.forked
+    assert seed is not None
+    assert seed.differs == 0
+    twice = Lab(11, block_size=4, device="none")
+    twice.admit("a", "ABCDEFGH")
+    twice.admit("b", "ABCDEFGH")
+    assert [pool.state.requests["b"].hits for pool in (twice, twice.fork("seed", full_hit=True))] == [4, 8]
+    window = lab.fork("window", sliding_window=8)
+    assert window.journal.forked is not None
+    assert window.journal.forked.differs == 5
+    assert (window.free_queue, lab.free_queue) == ((1,), ())
+    assert window.block_table("r2")[:3] == (0, 2, 3)
+
+
+def test_the_notebook_verifies_by_itself():
+    from kvnb.journal.verification import verify_file
+
+    assert verify_file(EXPERIMENTS.path).holds
