@@ -43,6 +43,8 @@ def run_file(out: Output, script: str, log: str | None = None, force: bool = Fal
 
 
 def _read(script: str) -> str:
+    if script == STDIN and sys.stdin is None:
+        raise CommandError("standard input is closed: give a script's file, or its lines through a pipe")
     try:
         data = sys.stdin.buffer.read() if script == STDIN else Path(script).read_bytes()
         return data.decode("utf-8-sig")

@@ -111,6 +111,15 @@ def test_a_file_name_that_is_no_text_can_be_verified(folder: Path) -> None:
     assert (done.returncode, done.stdout[:24]) == (0, "\\udcff.jsonl verifies: 6")
 
 
+def test_closed_streams_are_no_reason_to_fail_in_many_lines(folder: Path) -> None:
+    for closed, code, says in (("<&-", 2, "kvnb: standard input is closed: "), (">&-", 0, "")):
+        command = f"printf 'new 11 --device none\n' | '{sys.executable}' -m kvnb run - {closed}"
+        done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment(), capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (code, "")
+        assert done.stderr.startswith(says)
+        assert done.stderr.count("\n") == bool(says)
+
+
 def test_the_version_is_that_of_the_package(typed: Typed) -> None:
     assert typed("--version") == (0, f"kvnb {__version__}\n", "")
 
