@@ -69,11 +69,11 @@ def _set_axes(figure: go.Figure, of: Ground, both: Pair) -> None:
     ticks = {"tickvals": [0, 0.5, 1], "ticktext": [text(f"{n} %", of, True) for n in (0, 50, 100)], "showgrid": True}
     ticks |= {"range": [-0.06, 1.1], "fixedrange": True}
     names = {str(place): text(safe(says), of, True) for place, says in both.names.items()}
-    few = both.last < NAMED and bool(names)
+    few = both.last < NAMED
     figure.update_xaxes(
         range=[-0.5, both.last + 0.5], tickformat="d", labelalias=names, anchor="y2", automargin=True,
-        minallowed=-0.5, maxallowed=both.last + 0.5, **({"dtick": 1} if few else {"nticks": 15}),
-        **({"tickangle": 30} if few and both.last > 8 else {}),
+        minallowed=-0.5, maxallowed=both.last + 0.5, **({"dtick": 1} if few else {"nticks": 15}), tick0=0,
+        **({"tickangle": 30} if few and names and both.last > 8 else {}),
         **({} if names else {"title": {"text": text("step", of, True)}}),
     )  # fmt: skip
     figure.update_layout(

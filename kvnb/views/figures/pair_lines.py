@@ -53,12 +53,20 @@ class Pair(NamedTuple):
 def pair(a: Journal, b: Journal, samples: int = SAMPLES) -> Pair:
     """The lines of two journals; of longer ones about so many steps."""
     places = _places(a, b), _places(b, a)
-    base = a if is_fork_of(b, a) else b if is_fork_of(a, b) else None
     last = max(places[0][-1], places[1][-1])
-    fork = b if base is a else a
-    until = fork.forked.step if base and fork.forked else -1
-    names = {number: command(base, number) for number in range(until + 1)} if base and until <= SAMPLES else {}
-    return Pair((_line(a, places[0], samples), _line(b, places[1], samples)), last, names)
+    lines = _line(a, places[0], samples), _line(b, places[1], samples)
+    return Pair(lines, last, _names(a, b) if last <= SAMPLES else {})
+
+
+def _names(a: Journal, b: Journal) -> dict[int, str]:
+    """The commands that both have done, or were to do, at their places."""
+    for fork, original in ((b, a), (a, b)):
+        if fork.forked and is_fork_of(fork, original):
+            return {number: command(original, number) for number in range(fork.forked.step + 1)}
+    if not _are_siblings(a, b):
+        return {}
+    done = [(journal, journal.forked.numbers) for journal in (a, b) if journal.forked]
+    return {0: "new"} | {place: command(journal, at) for journal, numbers in done for at, place in enumerate(numbers, 1)}
 
 
 def below(a: Journal, b: Journal) -> str:
