@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,10 +101,18 @@ def _state_with(journal: Journal, difference: Difference, events: Sequence[Event
     before = journal.steps[: difference.number - 1]
     step = journal.steps[difference.number - 1]._replace(events=tuple(events))
     try:
-        return Journal(journal.behaviour, journal.name, [*before, step]).state if events else None
+        state = Journal(journal.behaviour, journal.name, [*before, step]).state if events else None
     # What was changed by hand may name blocks and requests that are not there.
-    except (LookupError, TypeError, ValueError, AssertionError, AttributeError):
+    except (LookupError, TypeError, ValueError, AssertionError, AttributeError, ArithmeticError):
         return None
+    return state if state is not None and _is_whole(state) else None
+
+
+def _is_whole(state: State) -> bool:
+    """Whether each block is at most once in the free queue; one that went into it twice makes a circle without an end."""
+    length = len(state.queue)
+    walked = list(islice(state.queue, length + 1)) if 0 <= length < state.num_blocks else [0, 0]
+    return len(walked) == length == len(set(walked))
 
 
 def _verdict(journal: Journal, each: Each) -> Verdict:

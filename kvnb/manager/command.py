@@ -34,7 +34,14 @@ class Command(NamedTuple):
         return cls(values["verb"], {key: value for key, value in values.items() if key != "verb"})
 
     def __str__(self) -> str:
-        """The line that gives this command when typed after ``%kvpool``."""
+        """The line that gives this command when typed after ``%kvpool``; of what is none, its values."""
+        try:
+            return self._line()
+        # A journal that was changed by hand may have anything here, and errors name it.
+        except (TypeError, ValueError, LookupError, AttributeError):
+            return repr(self.to_dict())
+
+    def _line(self) -> str:
         words = [*self.args.get("names", ()), *self.args.get("ids", ())]
         words += [self.args[key] for key in ("name", "text", "n", "k", "seed") if key in self.args]
         placed = [shlex.quote(str(word)) for word in words]

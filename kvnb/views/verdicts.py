@@ -14,12 +14,13 @@ from kvnb.journal.notebook_file import CellRun
 from kvnb.journal.replay import Difference, Verdict
 from kvnb.journal.stories import Finding
 from kvnb.journal.verification import Checked, Verification, both_states
-from kvnb.manager.command import Command
 from kvnb.views.text import state_text
 from kvnb.views.words import count
 
 MOST_EVENTS = 12
 """How many events of each side are written out."""
+_NONSENSE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+"""What comes of values that were changed by hand to another kind."""
 
 
 def verdict_text(journal: Journal, verdict: Verdict, what: str) -> str:
@@ -72,20 +73,12 @@ def _notes(findings: Iterable[Finding], indent: str = "  ") -> list[str]:
 
 def difference_text(journal: Journal, difference: Difference) -> str:
     """The step that differs, its events and the states after it: what is recorded, and what comes out now."""
-    lines = [f"{printable(difference.why)} at step {difference.number} ({command_text(difference.command)})"]
+    lines = [f"{printable(difference.why)} at step {difference.number} ({printable(str(difference.command))})"]
     lines += _events("recorded", difference.recorded, difference.computed)
     lines += _events("computed", difference.computed, difference.recorded)
     for which, state in zip(("recorded", "computed now"), both_states(journal, difference), strict=True):
         lines += _state(which, journal, state, difference.number)
     return "\n".join(lines)
-
-
-def command_text(command: Command) -> str:
-    """The line that gives the command; of what is none, as a journal changed by hand may have it, its values."""
-    try:
-        return printable(str(command))
-    except (TypeError, ValueError, LookupError, AttributeError):
-        return printable(repr(command.to_dict()))
 
 
 def _events(which: str, events: Sequence[Event], others: Sequence[Event]) -> list[str]:
@@ -94,9 +87,14 @@ def _events(which: str, events: Sequence[Event], others: Sequence[Event]) -> lis
 
 
 def _state(which: str, journal: Journal, state: State | None, number: int) -> list[str]:
-    if state is None:
+    try:
+        told = state_text(journal, state, number) if state is not None else ""
+    except _NONSENSE:
+        told = ""
+    if not told:
         return [f"  the state as {which}: there is none"]
-    return [f"  the state as {which}:", *_indented(state_text(journal, state, number), "    ")]
+    # Names are made safe by the view, but in events that were changed anything may be a text.
+    return [f"  the state as {which}:", *map(printable, _indented(told, "    "))]
 
 
 def _indented(text: str, indent: str) -> list[str]:

@@ -9,11 +9,11 @@ from helpers import seed_lab
 from made_notebooks import MadeNotebook
 
 from kvnb import Lab
-from kvnb.core.events import Took
+from kvnb.core.events import Front, Took
 from kvnb.journal import Journal, jsonl, replay
 from kvnb.journal.verification import verify_file
 from kvnb.manager.command import Command
-from kvnb.manager.events import Extended
+from kvnb.manager.events import Extended, Looked, RequestIs, Tokens
 from kvnb.views.verdicts import verdict_text, verification_text
 
 
@@ -73,6 +73,20 @@ def test_a_step_that_is_refused_now_has_one_state(tmp_path: Path) -> None:
 def test_a_step_that_is_no_command_is_shown_without_being_obeyed(command: Command) -> None:
     says = verdict(forged(seed_lab(2), 2, command, Took((99,)), Took(("x",))))  # type: ignore[arg-type]
     assert "it does NOT verify" in says
+    assert says.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Front((2, 2)), Front((99,)), Front(("x",)), Tokens("r1", {}, 1, 1), Tokens("r1", 9, 1, "\x1b"),  # type: ignore[arg-type]
+        RequestIs("r1", "run\x1b[31m"), Took((-1,)), Looked("r1", 1e308, "x", False),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_events_that_no_pool_makes_are_shown_and_the_text_comes_to_an_end(event: object) -> None:
+    lab = seed_lab(2)
+    says = verdict(forged(lab, 2, lab.journal.steps[1].command, *lab.journal.steps[1].events, event))
+    assert "the events differ at step 2" in says
     assert says.replace("\n", "").isprintable()
 
 
