@@ -19,7 +19,7 @@ from kvnb.errors import CommandError, JournalError, printable
 from kvnb.journal import Journal, jsonl
 from kvnb.journal.frames import table
 from kvnb.journal.jsonl import step_dict
-from kvnb.journal.verification import verify_file
+from kvnb.journal.verification import Verification, verify_file
 from kvnb.lab import Lab
 from kvnb.session import Session
 from kvnb.views.progress import progress
@@ -43,8 +43,15 @@ def _verify(out: Output, file: str) -> int:
             out.print_json({"file": file, "holds": False, "error": error_of(error)})
         _warn(str(error))
         return UNREADABLE if isinstance(error.__cause__, OSError) else DIFFERS
-    out.show(verification_text(verification, printable(file)), verification.to_dict())
+    out.show(_verdict_text(verification, file), verification.to_dict())
     return HOLDS if verification.holds else DIFFERS
+
+
+def _verdict_text(verification: Verification, file: str) -> str:
+    """One line where all holds and nothing is odd, else the whole story."""
+    says = verification_text(verification, printable(file))
+    odd = verification.findings or any(checked.findings for checked in verification.journals)
+    return says if odd or not verification.holds else says.split("\n", 1)[0]
 
 
 def replay(out: Output, file: str) -> int:

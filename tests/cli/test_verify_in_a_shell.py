@@ -75,11 +75,19 @@ def test_what_cannot_be_read_gives_two_and_the_other_files_are_verified_all_the_
 def test_a_notebook_is_verified_and_one_that_lacks_a_cell_is_not(typed: Typed, folder: Path) -> None:
     shutil.copy(LESSON, folder / "lesson.ipynb")
     without_a_cell(LESSON, folder / "gap.ipynb")
-    code, out, _ = typed("verify", "lesson.ipynb")
-    assert (code, out[:22]) == (0, "lesson.ipynb verifies:")
+    says = "lesson.ipynb verifies: 80 steps of 16 pools done again give the same events\n"
+    assert typed("verify", "lesson.ipynb") == (0, says, "")
     code, out, _ = typed("verify", "gap.ipynb")
     assert (code, out[:26]) == (1, "gap.ipynb does NOT verify:")
     assert "in no cell" in out
+
+
+def test_what_is_odd_in_a_file_that_holds_is_told(typed: Typed, folder: Path) -> None:
+    with (folder / "run.jsonl").open("a") as file:
+        file.write('{"step":')
+    code, out, _ = typed("verify", "run.jsonl")
+    assert (code, out.splitlines()[0]) == (0, HOLDS.strip())
+    assert out.splitlines()[1:] == ["  an unfinished line at its end (8 bytes) was left out"]
 
 
 def test_json_is_an_object_a_file_whatever_becomes_of_it(typed: Typed, folder: Path) -> None:
