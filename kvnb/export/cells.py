@@ -169,7 +169,7 @@ class _Filters:
 
     def markdown(self, source: str, attached: dict[str, dict[str, str]] | None = None) -> str:
         """Markdown as HTML, which may still have anything in it."""
-        renderer = self._renderer(escape=False, exclude_anchor_links=True, attachments=attached or {})
+        renderer = self._renderer(escape=False, anchor_link_text="", attachments=attached or {})
         try:
             return str(self._reader(renderer=renderer).render(source))
         except self._refused:  # it names an attachment that is not there

@@ -15,7 +15,7 @@ from kvnb.journal.stories import Finding
 from kvnb.journal.verification import Checked, Verification
 from kvnb.views.text import size_text
 from kvnb.views.verdicts import difference_text
-from kvnb.views.words import count
+from kvnb.views.words import count, short
 
 RULES = "vLLM 0.32"
 """Whose pool these rules are."""
@@ -54,7 +54,7 @@ def verdict(verification: Verification) -> str:
     if verification.holds:
         steps = sum(len(checked.journal) for checked in verification.journals)
         pools = count(len(verification.journals), "pool")
-        return says(True, f"{count(steps, 'step')} of {pools}, run again when this page was made, do the same.")
+        return says(True, f"{count(steps, 'step')} of {pools}, run again when this page was made: all do the same.")
     points = [_finding(found) for found in _all_findings(verification) if found.fails]
     for checked in verification.journals:
         if checked.verdict.difference is not None:
@@ -92,7 +92,7 @@ def pools(named: Sequence[tuple[str, Journal]]) -> str:
 
 def checked_pools(journals: Iterable[Checked]) -> str:
     """``pools`` of what was checked, each with the way to its first cell."""
-    return pools([(to_cell(checked.cells[0].place, checked.journal.name), checked.journal) for checked in journals])
+    return pools([(to_cell(checked.cells[0].place, short(checked.journal.name)), checked.journal) for checked in journals])
 
 
 def _pool(name: str, journal: Journal) -> str:

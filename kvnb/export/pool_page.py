@@ -19,7 +19,7 @@ from kvnb.views import html, text
 from kvnb.views.figures import timeline
 from kvnb.views.progress import progress
 from kvnb.views.verdicts import difference_text
-from kvnb.views.words import count
+from kvnb.views.words import count, short
 
 MOST_STEPS = 1000
 """Of more steps the first and last half of that are listed."""
@@ -36,20 +36,20 @@ def pool_page(journal: Journal, file: str) -> str:
         '<h2 id="h-steps">Steps</h2>', _steps(journal),
     ]  # fmt: skip
     top = "\n".join(filter(None, _head(journal, file)))
-    return page(f"The pool {journal.name}", top, "\n".join(parts), figures, embedded(_notebook(journal)))
+    return page(f"The pool {short(journal.name)}", top, "\n".join(parts), figures, embedded(_notebook(journal)))
 
 
 def _head(journal: Journal, file: str) -> list[str]:
     made = (count(len(journal), "step"), f"kvnb {__version__}", f"rules of {head.RULES}")
-    top = head.title("kvnb pool", f"The pool {journal.name}", made)
-    return [top, _verdict(journal), head.how_to_verify(file), head.pools([(head.plain(journal.name), journal)])]
+    top = head.title("kvnb pool", f"The pool {short(journal.name)}", made)
+    return [top, _verdict(journal), head.how_to_verify(file), head.pools([(head.plain(short(journal.name)), journal)])]
 
 
 def _verdict(journal: Journal) -> str:
     with progress(journal.steps, "verify") as steps:
         verdict = replay.verify(journal, steps)
     if verdict.difference is None:
-        return head.says(True, f"{count(verdict.steps, 'step')}, run again when this page was made, do the same.")
+        return head.says(True, f"{count(verdict.steps, 'step')}, run again when this page was made: all do the same.")
     lines = "\n".join(map(head.plain, difference_text(journal, verdict.difference).split("\n")))
     return head.says(False, "This does not verify.", [f"<pre>{lines}</pre>"])
 
