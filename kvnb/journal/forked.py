@@ -64,7 +64,7 @@ class Forked(NamedTuple):
             raise TypeError("a fork's settings are plain values")
         return cls(
             _text(values["pool"]), _whole(values["step"]), _text(values["digest"]), dict(settings),
-            tuple((_whole(first), _whole(last)) for first, last in values["done"]),
+            _spans(values["done"], _whole(values["step"])),
             tuple(map(_left, values["refused"])), tuple(map(_left, values["skipped"])), _whole(values["differs"]),
         )  # fmt: skip
 
@@ -81,6 +81,15 @@ def spans(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
         else:
             found.append((number, number))
     return tuple(found)
+
+
+def _spans(values: Sequence[Any], last: int) -> tuple[tuple[int, int], ...]:
+    found = tuple((_whole(first), _whole(last)) for first, last in values)
+    ends = [0, *chain.from_iterable(found)]
+    gaps = all(before < first for before, first in zip(ends[::2], ends[1::2], strict=False))
+    if not gaps or any(first > end for first, end in found) or ends[-1] > last:
+        raise ValueError("the steps that a fork did do not rise")
+    return found
 
 
 def _left(values: Sequence[Any]) -> Left:

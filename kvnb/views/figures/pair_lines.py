@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from kvnb.journal import Journal
-from kvnb.journal.columns import levels
+from kvnb.journal.columns import Levels, levels
 from kvnb.views.figures.steps import command
 from kvnb.views.pools import is_fork_of
 from kvnb.views.text import size_text
@@ -65,7 +66,7 @@ def _names(a: Journal, b: Journal) -> dict[int, str]:
             return {number: command(original, number) for number in range(fork.forked.step + 1)}
     if not _are_siblings(a, b):
         return {}
-    done = [(journal, journal.forked.numbers) for journal in (a, b) if journal.forked]
+    done = [(journal, islice(journal.forked.numbers, len(journal))) for journal in (a, b) if journal.forked]
     return {0: "new"} | {place: command(journal, at) for journal, numbers in done for at, place in enumerate(numbers, 1)}
 
 
@@ -83,13 +84,24 @@ def _places(journal: Journal, other: Journal) -> list[int]:
     return [0, *islice(forked.numbers, len(journal)), *range(forked.step + 1, forked.step + 1 + since)]
 
 
+_known: WeakKeyDictionary[Journal, Levels] = WeakKeyDictionary()
+
+
+def _levels(journal: Journal) -> Levels:
+    """The levels of a journal; the three forms of one comparison read them once."""
+    known = _known.get(journal)
+    if known is None or len(known) != len(journal) + 1:
+        known = _known[journal] = levels(journal)
+    return known
+
+
 def _are_siblings(a: Journal, b: Journal) -> bool:
     """Whether both are forks of the same commands."""
     return a.forked is not None and b.forked is not None and a.forked[1:3] == b.forked[1:3]
 
 
 def _line(journal: Journal, places: Sequence[int], samples: int) -> Line:
-    rows, usable = levels(journal), max(1, journal.behaviour.num_blocks - 1)
+    rows, usable = _levels(journal), max(1, journal.behaviour.num_blocks - 1)
     every = -(-len(places) // samples)
     numbers = [*range(0, len(places) - 1, every), len(places) - 1]
     lost = [sum(rows.evicted[before + 1 : number + 1]) for before, number in zip([-1, *numbers], numbers, strict=False)]
