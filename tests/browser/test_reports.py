@@ -38,7 +38,7 @@ DRAW_ALL = """async () => {
 }"""
 ON_PAGE = """() => [...document.querySelectorAll(':not(.modebar *)')].flatMap((element) => [
   ...[...element.attributes].filter(({ name }) => name.startsWith('on')).map(({ name }) => name),
-  ...(/^(script|iframe|object|embed|base|link|form|input|button|template|video)$/i.test(element.tagName) ? [element.tagName] : []),
+  ...(/^(script|iframe|object|embed|base|link|form|input|button|template)$/i.test(element.tagName) ? [element.tagName] : []),
   ...(/^\\s*javascript:/i.test(element.getAttribute('href') ?? '') ? ['javascript:'] : []),
 ])"""
 
