@@ -127,7 +127,8 @@ def test_each_output_stands_in_its_still_form(tmp_path: Path) -> None:
         {"output_type": "display_data", "metadata": {}, "data": {"image/svg+xml": "<svg/>"}},
     )))  # fmt: skip
     for part in (
-        "<pre>a &lt; b</pre>", "<b>bold</b>", "<em>it</em>", 'src="data:image/png;base64,', '<pre class="kv-stream kv-stderr">careful</pre>',
+        "<pre>a &lt; b</pre>", "<b>bold</b>", "<em>it</em>", 'src="data:image/png;base64,',
+        '<pre class="kv-stream kv-stderr">careful</pre>',
         "An output that only a running notebook shows", 'src="data:image/svg+xml;base64,PHN2Zy8+"',
     ):  # fmt: skip
         assert part in body, part
@@ -228,7 +229,7 @@ def test_executed_with_parameters_it_is_another_experiment_and_the_notebook_stay
     assert verify_file(tmp_path / "out.html").journals[0].journal.behaviour.num_blocks == 21
     assert "1 cell failed." in pages[0].decode()
     assert 'n</span> <span class="o">=</span> <span class="mi">21' in pages[0].decode()
-    with pytest.raises(CommandError, match="no parameter 'm': did you mean n|no parameter 'm'"):
+    with pytest.raises(CommandError, match="no parameter 'm'"):
         report(path, tmp_path / "out.html", execute=True, parameters={"m": 1})
     with pytest.raises(CommandError, match="add execute"):
         report(path, tmp_path / "out.html", parameters={"n": 1})

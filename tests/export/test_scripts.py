@@ -62,15 +62,34 @@ def test_a_script_reads_like_one_that_somebody_wrote() -> None:
     lab.accept("r0", 1)
     lab.undo()
     assert script(lab.journal).split("\n")[2:] == [
-        "", "from kvnb import Lab", "", "lab = Lab(", "    11,", '    name="pool",', "    block_size=4,", "    prefix_caching=True,",
-        '    free_to="front-back",', '    free_order="reverse",', "    full_hit=False,", "    sliding_window=None,", '    hash="sha256",',
+        "",
+        "from kvnb import Lab",
+        "",
+        "lab = Lab(",
+        "    11,",
+        '    name="pool",',
+        "    block_size=4,",
+        "    prefix_caching=True,",
+        '    free_to="front-back",',
+        '    free_order="reverse",',
+        "    full_hit=False,",
+        "    sliding_window=None,",
+        '    hash="sha256",',
         "    # The parent hash of first blocks. Left out, it comes from PYTHONHASHSEED, as in vLLM: another digest.",
-        '    none_hash="ab",', '    tokenizer="chars",', '    device="none",', ")", "",
-        'lab.admit("r0", "ABCDEFG", salt="s", lora=("a", "b"))', 'lab.append("r0", tokens=[72], draft="IJ")', 'lab.accept("r0", 1)',
-        "lab.undo()  # takes step 3 back", "",
+        '    none_hash="ab",',
+        '    tokenizer="chars",',
+        '    device="none",',
+        ")",
+        "",
+        'lab.admit("r0", "ABCDEFG", salt="s", lora=("a", "b"))',
+        'lab.append("r0", tokens=[72], draft="IJ")',
+        'lab.accept("r0", 1)',
+        "lab.undo()  # takes step 3 back",
+        "",
         f'assert lab.digest == "{lab.digest}", f"the digest is {{lab.digest}}"',
-        'print(f"{lab.name}: {len(lab.journal)} steps, digest {lab.digest} as recorded")', "",
-    ]  # fmt: skip
+        'print(f"{lab.name}: {len(lab.journal)} steps, digest {lab.digest} as recorded")',
+        "",
+    ]
 
 
 def test_tokens_that_the_model_made_have_their_origin_beside_them() -> None:
