@@ -6,18 +6,20 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 from command_lines import refusal, run
-from helpers import SEED_PROMPTS, assert_sound, snapshot
+from helpers import SEED_PROMPTS, assert_sound, needs, snapshot
 
 from kvnb.commands.complete import complete
 from kvnb.commands.panels import DashboardPanel
 from kvnb.journal.execution import Execution
 from kvnb.session import Session
+from kvnb.views import progress as views_progress
 
 
 @pytest.fixture
@@ -152,6 +154,22 @@ def test_an_interrupted_fork_leaves_every_pool_and_log_as_it_was(story: Session,
     assert Path("other.jsonl").read_bytes() == log
     run(story, f"fork {name} --free-to back --log {name}.jsonl")
     assert_sound(story.lab())
+
+
+class Terminal(StringIO):
+    """What somebody sees who watches."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_long_fork_is_counted_where_somebody_watches(story: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs("tqdm")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    monkeypatch.setattr(views_progress, "DELAY", 0.0)
+    run(story, "fork older --free-to back")
+    assert "fork" in terminal.getvalue()
+    assert "/6 [" in terminal.getvalue()
 
 
 # --- two pools ---------------------------------------------------------------------------------------------------

@@ -268,7 +268,9 @@ def test_settings_are_told_as_they_are_typed() -> None:
 
 
 DAMAGES: list[Any] = [
-    None, 5, [], {}, {"pool": 1}, {"settings": {"a": {}}}, {"done": [[1]]}, {"done": [[1, 9]]}, {"done": [[3, 2]]}, {"done": [[0, 1]]}, {"done": [[1, 4], [4, 5]]}, {"refused": [[1, 2, 3]]}, {"differs": -1},
+    None, 5, [], {}, {"pool": 1}, {"settings": {"a": {}}}, {"done": [[1]]},
+    {"done": [[1, 9]]}, {"done": [[3, 2]]}, {"done": [[0, 1]]}, {"done": [[1, 4], [4, 5]]},
+    {"refused": [[1, 2, 3]]}, {"differs": -1},
     {"step": "6"},
 ]  # fmt: skip
 
