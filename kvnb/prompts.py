@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Protocol, cast
 from kvnb.errors import CommandError, MissingPackage, SettingError, nearest, one_line
 from kvnb.manager.tokenizers import TOKENIZERS
 
-
 _IDENTITY = re.compile("sha256:[0-9a-f]{64}")
 
 
