@@ -76,3 +76,39 @@ def test_run_as_it_is_it_comes_out_as_recorded_and_with_other_parameters_it_says
     assert verification.journals[0].journal.digest == lab.digest
     other = executed(made, {"num_blocks": 40, "sliding_window": None}, tmp_path)
     assert said(other["cells"][-1]).startswith("Other parameters, another experiment: digest ")
+
+
+@pytest.mark.slow
+def test_whatever_a_user_typed_is_typed_again_as_it_was(tmp_path: Path, kernels_find_kvnb: None) -> None:
+    lab = Lab(400, block_size=4, device="none", name="<b>'\"\\\n{x} $y")
+    odd = [
+        "$x",
+        "{x}",
+        "{1}",
+        "-x",
+        "--",
+        "--all",
+        "#",
+        "a;",
+        "l1\nl2",
+        "'''",
+        '"""',
+        "\\",
+        "x?",
+        "?",
+        "!ls",
+        "%kvpool",
+        "a  b",
+        "\u2028",
+        "<i>",
+        "é🙂",
+    ]
+    for place, text in enumerate(odd):
+        lab.cell = Cell(place // 4, "0" * 16, None)
+        lab.admit(text, text, salt=text)
+        lab.append(text, f"{text} {text}", draft=text)
+        lab.accept(text, 1)
+    lab.release(*odd[:9])
+    done = executed(json.loads(export(lab, tmp_path / "odd.ipynb").read_bytes()), {}, tmp_path)
+    assert said(done["cells"][-1]) == "The digest is the recorded one.\n"
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["ipython", "odd.ipynb"]
