@@ -105,19 +105,28 @@ def _of(session: Session, key: str, journal: Journal, lab: Lab | None, close: bo
     return DashboardShown(journal, panel.dashboard, docked)
 
 
+def _timeline(journal: Journal) -> str:
+    return "queue" if journal.behaviour.num_blocks <= DRAWN else "usage"
+
+
+_resting: list[Dashboard] = []
+"""A dashboard that was closed and waits for the next pool: kernels and pages keep something of every widget they had."""
+
+
+def close_resting() -> None:
+    """Free what waits."""
+    while _resting:
+        _resting.pop().close()
+
+
 class DashboardPanel:
     """The dashboard of a session's pool, or of a journal file; see ``Panel``."""
 
     def __init__(self, session: Session, journal: Journal, lab: Lab | None) -> None:
-        try:
-            from kvnb.views.dashboard.dashboard import Dashboard
-        except ModuleNotFoundError as error:
-            if error.name not in ("ipywidgets", "anywidget"):
-                raise
-            raise MissingPackage.named(error.name, "a dashboard") from error
         self._session = session
-        which = "queue" if journal.behaviour.num_blocks <= DRAWN else "usage"
-        self.dashboard: Dashboard = Dashboard(journal, *self._driven(lab), which)
+        self.dashboard = _resting.pop() if _resting else _made(journal)
+        self.dashboard.follow(journal, *self._driven(lab))
+        self.dashboard.controls.choose.value = _timeline(journal)
 
     def show(self, journal: Journal) -> None:
         """Show a file as it is now; a pool's own journal is followed already."""
@@ -127,12 +136,28 @@ class DashboardPanel:
     def renew(self, lab: Lab) -> None:
         """See ``Panel.renew``."""
         self.dashboard.follow(lab.journal, *self._driven(lab))
+        if self.dashboard.timeline.which == "queue":
+            self.dashboard.controls.choose.value = _timeline(lab.journal)
 
     def close(self) -> None:
         """See ``Panel.close``."""
-        self.dashboard.close()
+        if _resting:
+            self.dashboard.close()
+        else:
+            self.dashboard.rest()
+            _resting.append(self.dashboard)
 
     def _driven(self, lab: Lab | None) -> tuple[Clicks | None, str]:
         if lab is None:
             return None, "a journal file, to look through"
         return Clicks(self._session, lab), f"{printable(lab.came_from)}, not driven yet" if lab.came_from else ""
+
+
+def _made(journal: Journal) -> Dashboard:
+    try:
+        from kvnb.views.dashboard.dashboard import Dashboard
+    except ModuleNotFoundError as error:
+        if error.name not in ("ipywidgets", "anywidget"):
+            raise
+        raise MissingPackage.named(error.name, "a dashboard") from error
+    return Dashboard(journal, None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from kvnb.commands.panels import close_resting
 from kvnb.magics.cells import CellRecorder
 from kvnb.magics.completion import make_matcher
 from kvnb.magics.kvpool import KVPool
@@ -40,6 +41,7 @@ class Extension:
         """Take everything away and close the pools' logs."""
         self.magics.session.close_all()
         close_all()  # canvases go back to their still forms
+        close_resting()
         self.recorder.unregister()
         self.ip.ast_transformers.remove(self.bare)
         if self.ip.Completer is not None:

@@ -13,7 +13,7 @@ from dashboard_pages import Page
 from helpers import needs, seed_lab, snapshot
 
 from kvnb import Lab
-from kvnb.commands.panels import DRAWN, Clicks, dashboard
+from kvnb.commands.panels import DRAWN, Clicks, close_resting, dashboard
 from kvnb.errors import KvnbError
 from kvnb.journal import jsonl
 from kvnb.session import Session
@@ -49,6 +49,12 @@ class Turns:
         self.now += 100.0
         for panel in list(self.panels):
             panel.speak(self.now, 1)
+
+
+@pytest.fixture(autouse=True)
+def _none_rests() -> Iterator[None]:
+    yield
+    close_resting()
 
 
 @pytest.fixture
@@ -301,9 +307,15 @@ def test_from_python_a_lab_has_one_dashboard_and_lets_go_of_it(monkeypatch: pyte
     assert marks[0] != marks[1]
     assert first.value.board.place == marks[1], "the newest output has the board"
     dashboard(lab, close=True)
+    one = seed_lab(1)
+    other = dashboard(one)
+    assert other.value is first.value, "what was closed is there for the next"
+    assert other.value.board.facts["steps"] == 1
+    dashboard(one, close=True)
+    close_resting()
     assert set(_instances) == before
     gone = weakref.ref(lab)
-    del lab, first, second
+    del lab, first, second, other
     gc.collect()
     assert gone() is None
 

@@ -6,6 +6,7 @@ Must not know: journals, pools, what a click does. Needs ipywidgets.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from threading import get_ident
 from typing import Any
 
 import ipywidgets as widgets  # type: ignore[import-untyped]
@@ -39,7 +40,7 @@ class Controls:
         self, clicked: Callable[[str, Fields], object], moved: Callable[[int], object], chosen: Callable[[str], object],
         go_on: Callable[[], object], which: str = "",
     ) -> None:  # fmt: skip
-        self._quiet = False
+        self._quiet = 0
         self._moved = moved
         self.name = widgets.Combobox(placeholder="request", layout=_room("120px"))
         self.text = widgets.Text(placeholder="text", layout=_room("200px", grow=True))
@@ -79,12 +80,13 @@ class Controls:
 
     def stand_at(self, step: int, steps: int) -> None:
         """Put the slider at ``step`` of ``steps``: a message for the slider and one for what plays."""
-        self._quiet = True
+        # Only what this thread sets is no wish of anybody's: the page may move the slider at the same time.
+        self._quiet = get_ident()
         try:
             for widget in (self.slider, self.play):
                 _place(widget, step, steps)
         finally:
-            self._quiet = False
+            self._quiet = 0
 
     def offer(self, names: Iterable[str]) -> None:
         """Offer these requests in the field."""
@@ -117,7 +119,7 @@ class Controls:
             close(widget)
 
     def _slid(self, change: dict[str, Any]) -> None:
-        if not self._quiet:
+        if self._quiet != get_ident():
             self._moved(change["new"])
 
 

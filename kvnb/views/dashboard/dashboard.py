@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from kvnb.errors import KvnbError, MissingPackage
 from kvnb.journal import Journal, State
+from kvnb.manager import Behaviour
 from kvnb.views.canvas.details import lines
 from kvnb.views.dashboard.board import Board
 from kvnb.views.dashboard.controls import NAMED, Controls, close
@@ -117,6 +118,14 @@ class Dashboard:
                 self._slow.want()
         self.timeline.look_at(self.step)
         self._ticker.wake()
+
+    def rest(self) -> None:
+        """Show nothing, nowhere, until ``follow`` and ``show_at``; what it showed is let go of."""
+        self.follow(Journal(Behaviour(num_blocks=1, block_size=1)), None)
+        self.controls.choose.value = ""
+        with self._lock:
+            self._leave_dock()
+            self.board.change(place="", figure="")
 
     def close(self) -> None:
         """Take it from every page and from the kernel; a second time nothing happens."""

@@ -71,14 +71,16 @@ class LiveTimeline:
 
     def speak(self, now: float, crowd: int) -> float | None:
         """Make the timeline if it is due at ``now``; see ``Panel``."""
-        until = self._until(self.step)
-        if self.which and until != self._drawn:
+        journal, which, until = self._journal, self.which, self._until(self.step)
+        if which and until != self._drawn:
             self._pace.want()
         if self._pace.wait(now, crowd) == 0:
             self._pace.sent(now)
-            took = self._show(until)
+            took = self._show(journal, which, until)
             self._pace.took(min(took, SHARE * LONGEST), SHARE)
-            self._pace.wanted = self.which != "" and until != self._until(self.step)
+            # What was asked for meanwhile stands; steps that came meanwhile are asked for here.
+            if self.which and until != self._until(self.step):
+                self._pace.want()
         return self._pace.wait(now, crowd)
 
     def complain(self, error: Exception) -> None:
@@ -89,12 +91,12 @@ class LiveTimeline:
         self._pace.at_once()
         self._ticker.wake()
 
-    def _show(self, until: int) -> float:
+    def _show(self, journal: Journal, which: str, until: int) -> float:
         """Make and draw it; the seconds that this took, without what is loaded the first time."""
-        if self.which:
+        if which:
             import plotly.graph_objects  # type: ignore[import-untyped]  # noqa: F401
         began = time.monotonic()
-        made = self._made(until) if self.which else {}
+        made = self._made(journal, which, min(until, len(journal))) if which else {}
         with self._lock:
             self._draw(made)
         self._drawn = until
@@ -104,7 +106,8 @@ class LiveTimeline:
         steps = len(self._journal)
         return steps if step is None or steps - step <= NEAR else step + AHEAD
 
-    def _made(self, until: int) -> dict[str, Any]:
-        made = json.loads(figure(self._journal, self.which, until=until, dark=self.dark).to_json())
-        made["layout"]["meta"] = {"kvnb": {"pool": pool_id(self._journal), "which": self.which}}
-        return {"which": self.which, "dark": self.dark, "until": until, "config": CONFIG, **made}
+    def _made(self, journal: Journal, which: str, until: int) -> dict[str, Any]:
+        dark = self.dark
+        made = json.loads(figure(journal, which, until=until, dark=dark).to_json())
+        made["layout"]["meta"] = {"kvnb": {"pool": pool_id(journal), "which": which}}
+        return {"which": which, "dark": dark, "until": until, "config": CONFIG, **made}

@@ -1,27 +1,40 @@
 // Other widgets inside a board, and a board inside an output: what JupyterLab itself would attach, attached by hand.
 // Must not know: what the widgets are.
 
-// The view of another widget of the kernel, in a place of its own; gone with `signal`.
+// The view of another widget of the kernel. There is one a page, which moves to where the board is drawn: a page keeps
+// something of every view, and a board is drawn again and again. Meanwhile it waits on the page, unseen.
 function mounted(store, id, host, signal) {
-  const place = make("div", { minHeight: "32px" }, undefined, host), { widget_manager: manager } = store.model;
+  const { places } = store, place = places.get(id) ?? make("div", { minHeight: "32px" });
+  host.append(place);
+  if (!places.has(id)) { places.set(id, place); viewed(store, id, place); }
+  signal.addEventListener("abort", () => { if (places.get(id) === place) unseen().append(place); });
+}
+
+const UNSEEN = "kvnb-unseen";
+function unseen() {
+  const found = document.querySelector(`.${UNSEEN}`) ?? make("div", { display: "none" }, undefined, document.body);
+  found.className = UNSEEN;
+  return found;
+}
+
+async function viewed(store, id, place) {
   place.className = "kvnb-mounted";
-  (async () => {
-    const model = await modelOf(manager, id, signal), view = model && await manager.create_view(model);
-    if (!view) return;
-    // A box gets what it holds a little later, tells it its size after that, and complains if it is gone by then; and Lumino
-    // takes leave only of what is on the page. So it stays on the page, unseen, until all that is done.
-    const leave = async () => {
-      place.style.display = "none";
-      document.body.append(place);
-      await Promise.allSettled(view.children_views?.views ?? []);
-      await new Promise((done) => setTimeout(done, 200));
-      if (!view.luminoWidget?.isDisposed) { view.luminoWidget?.dispose(); view.remove(); }
-      place.remove();
-    };
-    if (signal.aborted || !place.isConnected) return leave();
-    attach(view, place);
-    signal.addEventListener("abort", leave);
-  })();
+  const model = await modelOf(store.model.widget_manager, id, store.signal);
+  const view = model && await store.model.widget_manager.create_view(model);
+  if (!view) return;
+  // A box gets what it holds a little later, tells it its size after that, and complains if it is gone by then; and Lumino
+  // takes leave only of what is on the page.
+  const leave = async () => {
+    store.places.delete(id);
+    unseen().append(place);
+    await Promise.allSettled(view.children_views?.views ?? []);
+    await new Promise((done) => setTimeout(done, 200));
+    if (!view.luminoWidget?.isDisposed) { view.luminoWidget?.dispose(); view.remove(); }
+    place.remove();
+  };
+  if (store.signal.aborted) return leave();
+  attach(view, place);
+  store.signal.addEventListener("abort", leave);
 }
 
 // After a reload of the page all widgets are made again, in no order.

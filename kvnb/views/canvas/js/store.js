@@ -9,7 +9,7 @@ function boardStore(model, signal) {
   const told = new EventTarget();
   let frame = null, seq = -1, asked = false;
   const store = {
-    model, alive: true,
+    model, signal, alive: true, places: new Map(),
     get frame() { return frame; },
     get news() { return model.get("facts"); },
     // `what`: "news" (a message came), "pool", "figure", "clicks", "gone"

@@ -84,6 +84,7 @@ function timelineOf(store, host, signal) {
         await lib.react(plot, figure.data, { ...narrowed(figure, plot.clientWidth), shapes, autosize: true }, figure.config);
         Object.assign(plot.dataset, { until: figure.until, which, step: store.news.step, dark: figure.dark });
         drawn = lib;
+        if (signal.aborted) lib.purge(plot);
         took = performance.now() - began;
       }
     } finally {
