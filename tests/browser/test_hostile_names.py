@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LOOKS = (
     """
-    show|show queue|show tables|show map|show diagram|show blocks|show block 1|show request $name|usage|check|metrics|log|log events|
-    at 2|diff 0 3|timeline queue|timeline usage|timeline blocks|list|replay|verify|dashboard
+    show|show queue|show tables|show map|show diagram|show blocks|show block 1|show request $name|usage|check|metrics|log|
+    log events|at 2|diff 0 3|timeline queue|timeline usage|timeline blocks|list|replay|verify|dashboard
 """.replace("\n    ", "")
     .strip()
     .split("|")
@@ -49,7 +49,12 @@ def ran(notebook: NotebookPage, server: Server) -> NotebookPage:
 
 
 def test_nothing_that_a_user_named_runs_in_the_notebook(ran: NotebookPage) -> None:
-    ran.page.wait_for_timeout(500)
+    seen = []
+    for index in range(3, 6 + len(LOOKS)):
+        # What is out of sight JupyterLab takes off the page.
+        ran.cell(index).scroll_into_view_if_needed()
+        ran.page.wait_for_timeout(100)
+        seen.append(ran.output(index))
+        assert ran.page.evaluate(FOREIGN) == [], index
     assert ran.page.evaluate("window.kvnbRan") is None
-    assert ran.page.evaluate(FOREIGN) == []
-    assert "<script>window.kvnbRan" in ran.output(5), "it is shown as what it is"
+    assert sum("<script>window.kvnbRan" in text for text in seen) > 8, "it is shown as what it is"
