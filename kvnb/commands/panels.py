@@ -124,7 +124,10 @@ class DashboardPanel:
 
     def __init__(self, session: Session, journal: Journal, lab: Lab | None) -> None:
         self._session = session
-        self.dashboard = _resting.pop() if _resting else _made(journal)
+        if not _resting:
+            self.dashboard = _made(journal, *self._driven(lab))
+            return
+        self.dashboard = _resting.pop()
         self.dashboard.follow(journal, *self._driven(lab))
         self.dashboard.controls.choose.value = _timeline(journal)
 
@@ -153,11 +156,11 @@ class DashboardPanel:
         return Clicks(self._session, lab), f"{printable(lab.came_from)}, not driven yet" if lab.came_from else ""
 
 
-def _made(journal: Journal) -> Dashboard:
+def _made(journal: Journal, clicks: Clicks | None, held: str) -> Dashboard:
     try:
         from kvnb.views.dashboard.dashboard import Dashboard
     except ModuleNotFoundError as error:
         if error.name not in ("ipywidgets", "anywidget"):
             raise
         raise MissingPackage.named(error.name, "a dashboard") from error
-    return Dashboard(journal, None)
+    return Dashboard(journal, clicks, held, _timeline(journal))

@@ -104,10 +104,11 @@ def test_a_panel_that_was_closed_by_hand_comes_again_and_close_closes_it(opened:
     panels(opened).wait_for(state="detached")
     opened.run(FIRST)
     board(opened, FIRST).at(1)
+    before = ask(opened, f"len({WIDGETS})")
     do(opened, SCRATCH, "%kvpool dashboard --close")
     opened.cell(FIRST).locator("canvas").first.wait_for(state="detached")
     assert is_static(opened, FIRST)
-    assert ask(opened, f"len({WIDGETS})") == 0
+    assert ask(opened, f"len({WIDGETS})") == before, "it waits for the next pool"
 
 
 def test_a_page_that_is_loaded_again_has_its_board_and_its_panel_back(opened: NotebookPage) -> None:
