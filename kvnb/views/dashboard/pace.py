@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 RATE = 10
 """Messages a second that all dashboards of a kernel send together, at most."""
 
+SECOND = 1.25
+"""A second, and what a message may be late after the reading of the clock that allowed it."""
+
 
 @dataclass
 class Budget:
@@ -21,10 +24,10 @@ class Budget:
 
     def wait(self, now: float, messages: int) -> float:
         """Seconds until so many messages may be sent, 0 for now."""
-        while self._sent and self._sent[0] <= now - 1:
+        while self._sent and self._sent[0] <= now - SECOND:
             self._sent.popleft()
         over = len(self._sent) + messages - self.rate
-        return self._sent[over - 1] + 1 - now if over > 0 else 0.0
+        return self._sent[over - 1] + SECOND - now if over > 0 else 0.0
 
     def spend(self, now: float, messages: int) -> None:
         """So many were sent."""
