@@ -10,7 +10,8 @@ from typing import Any
 
 from kvnb.commands.manages import MANAGES, started_notes
 from kvnb.commands.verb import Arg, Verb, name, whole
-from kvnb.errors import CommandError
+from kvnb.errors import CommandError, named
+from kvnb.journal import Journal
 from kvnb.session import Session
 from kvnb.views import forks, html
 from kvnb.views.shown import Shown
@@ -39,12 +40,22 @@ def _fork(
     if settings.get("sliding_window") == 0:
         settings["sliding_window"] = None
     original = session.lab(pool).journal
+    again = _of_itself(session, name, original) if pool is None else []
     lab, old = session.fork(
         name, at, pool=pool, evictions="keep" if keep_evictions else "skip" if skip_evictions else "ask", **settings
     )
-    notes = started_notes(lab, old)
+    notes = [*started_notes(lab, old), *again]
     plain = "\n".join([forks.fork_text(original, lab.journal), *(f"  {note}" for note in notes)])
     return Shown(plain, forks.fork_html(original, lab.journal) + html.text_html("\n".join(notes)), lab, lab.journal)
+
+
+def _of_itself(session: Session, name: str, original: Journal) -> list[str]:
+    """A note for whoever types the line of a fork once more: by now the fork is the pool in use, and is forked itself."""
+    forked = original.forked
+    if forked is None or original.name != name or forked.pool == name or forked.pool not in session.labs:
+        return []
+    names = named(name), named(forked.pool)
+    return [f"this is a fork of the fork {names[0]}, which was in use: to fork {names[1]} again, add --pool {names[1]}"]
 
 
 _NEW = {arg.name: arg for arg in MANAGES[0].args}

@@ -80,6 +80,13 @@ def test_a_fork_may_take_the_place_of_a_pool_also_of_its_original(story: Session
     assert "free to back" in str(run(story, "load pool.jsonl"))
 
 
+def test_the_line_of_a_fork_typed_twice_says_that_the_fork_was_forked(story: Session) -> None:
+    says = "this is a fork of the fork older, which was in use: to fork pool again, add --pool pool"
+    assert says not in str(run(story, "fork older --free-to back"))
+    assert says in str(run(story, "fork older --free-to back"))
+    assert says not in str(run(story, "fork older --free-to back --pool pool"))
+
+
 def test_what_is_refused_is_an_outcome_and_no_error(story: Session) -> None:
     says = str(run(story, "fork small --num-blocks 9"))
     assert "6 commands: 5 done, 1 refused, 0 skipped" in says
