@@ -129,7 +129,8 @@ def report(
 
     if parameter and not execute:
         raise CommandError("-p gives values to a notebook that is run: add --execute")
-    path = Path(output) if output else Path(notebook).with_suffix(".pdf" if pdf else ".html")
+    named = Path(notebook) if Path(notebook).name else Path("report")  # `.` and `/` have no name, and are refused when read
+    path = Path(output) if output else named.with_suffix(".pdf" if pdf else ".html")
     values = {name: _value(text) for name, text in parameter}
     report(Path(notebook), path, execute=execute, parameters=values or None, force=force, pdf=pdf)
     says = f"{printable(notebook)}: report {printable(str(path))} ({count(path.stat().st_size, 'byte')})"

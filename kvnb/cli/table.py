@@ -18,7 +18,7 @@ from kvnb.commands.help import by_kind, verb_help
 from kvnb.commands.parse import HELP, find_verb, parse, wants_help
 from kvnb.commands.table import VERBS
 from kvnb.commands.verb import Arg, Verb, name, step_or_name, whole
-from kvnb.errors import CommandError
+from kvnb.errors import CommandError, one_line
 
 KINDS = {
     "manages": "scripts, files and reports",
@@ -134,6 +134,7 @@ _LOOKS = tuple(
 
 COMMANDS: dict[str, Verb] = {command.name: command for command in (*_OWN, *_LOOKS)}
 """Name to command, in the order in which help lists them."""
+_KNOWN = {**COMMANDS, **{name: verb for name, verb in VERBS.items() if name not in COMMANDS}}
 
 
 def run(words: Sequence[str]) -> int:
@@ -151,7 +152,9 @@ def run(words: Sequence[str]) -> int:
 
 
 def _find(word: str) -> Verb:
-    command = find_verb(word, {**VERBS, **COMMANDS})
+    if word.startswith("-"):
+        raise CommandError(f"{one_line(word)} is no command: options stand after it, and kvnb -h lists the commands")
+    command = find_verb(word, _KNOWN)
     if word in NOTEBOOK_ONLY:
         raise CommandError(f"{word} needs a notebook: type %kvpool {word} FILE there")
     if word not in COMMANDS:
@@ -163,7 +166,7 @@ def command_help(word: str) -> str:
     """Everything about one command, or about a verb of scripts. Raises CommandError for what is neither."""
     if word in COMMANDS:
         return verb_help(COMMANDS[word], "kvnb")
-    return verb_help(find_verb(word, {**VERBS, **COMMANDS}))
+    return verb_help(find_verb(word, _KNOWN))
 
 
 def overview() -> str:

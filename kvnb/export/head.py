@@ -6,6 +6,7 @@ Must not know: cells and their outputs.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
@@ -108,8 +109,9 @@ def _pool(name: str, journal: Journal) -> str:
 
 def how_to_verify(file: str) -> str:
     """What a stranger types."""
+    typed = shlex.quote(f"./{file}" if file.startswith("-") else file)
     return (
-        f'<p class="kv-check">To check it yourself: <code>pip install kvnb</code>, then <code>kvnb verify {plain(file)}</code>. '
+        f'<p class="kv-check">To check it yourself: <code>pip install kvnb</code>, then <code>kvnb verify {plain(typed)}</code>. '
         "It takes the recorded commands out of this file, runs each again on a fresh pool, and compares what it does.</p>"
     )
 

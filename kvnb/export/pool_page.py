@@ -13,6 +13,7 @@ from kvnb.export.clean import clean
 from kvnb.export.page import Figures, page
 from kvnb.export.python import said
 from kvnb.journal import Journal, Step, records, replay
+from kvnb.journal.journal import Cell
 from kvnb.journal.notebook_file import embedded
 from kvnb.version import __version__
 from kvnb.views import html, text
@@ -85,8 +86,9 @@ def _short(line: str, most: int = 120) -> str:
 
 
 def _notebook(journal: Journal) -> dict[str, object]:
-    record = records.record(journal, f"{journal.name}#1", 0, True)
-    output = {"output_type": "display_data", "data": {records.MIME: record}, "metadata": {}}
     source = f"# The pool {printable(journal.name)}, exported."
-    cell: dict[str, object] = {"cell_type": "code", "id": "pool", "source": source, "execution_count": None, "metadata": {}}
+    # Of this very cell, so that whoever verifies the page is not told of a cell that nobody wrote.
+    record = records.record(journal, f"{journal.name}#1", 0, True, Cell(1, records.source_hash(source), "pool"))
+    output = {"output_type": "display_data", "data": {records.MIME: record}, "metadata": {}}
+    cell: dict[str, object] = {"cell_type": "code", "id": "pool", "source": source, "execution_count": 1, "metadata": {}}
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{**cell, "outputs": [output]}]}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from kvnb.errors import CommandError, one_line
+from kvnb.errors import CommandError, JournalError, one_line, printable
 from kvnb.export import files, head
 from kvnb.export.cells import Cells, text_of, title_of
 from kvnb.export.clean import Images
@@ -83,9 +83,29 @@ def report_page(notebook: Mapping[str, Any], path: Path, file: str) -> str:
 
 
 def _loaded(path: Path) -> dict[str, Any]:
+    data = jsonl.read_bytes(path)
+    if data.startswith(jsonl.MARK):
+        file = printable(str(path))
+        raise JournalError(f"{file} is a journal and no notebook: kvnb export {file} FILE.html makes its page")
     read_notebook(path)  # which says, in one line, what is wrong with it
-    values: dict[str, Any] = json.loads(jsonl.read_bytes(path))
+    values: dict[str, Any] = json.loads(data)
+    if not _is_whole(values):
+        raise JournalError(f"{path} is not as nbformat 4 has it, the file is damaged: open it in JupyterLab and save it")
     return values
+
+
+def _is_whole(notebook: Mapping[str, Any]) -> bool:
+    """Whether all that a page is made of is there, and of its kind; to verify a notebook takes less."""
+    has_head = isinstance(notebook.get("metadata", {}), Mapping) and isinstance(notebook.get("nbformat_minor"), int)
+    return has_head and all(map(_is_cell, notebook["cells"]))
+
+
+def _is_cell(cell: Mapping[str, Any]) -> bool:
+    kinds: dict[str, tuple[type, ...]] = {"cell_type": (str,), "source": (str, list), "metadata": (Mapping,)}
+    if not all(isinstance(cell.get(key, {}), kind) for key, kind in kinds.items()):
+        return False
+    outputs = cell["outputs"] if cell["cell_type"] == "code" else ()
+    return all({"ename", "evalue"} <= output.keys() for output in outputs if output["output_type"] == "error")
 
 
 def _head(notebook: Mapping[str, Any], cells: list[CellRun], name: str, path: Path, file: str) -> list[str]:

@@ -76,7 +76,9 @@ def _assigned(source: str) -> Iterator[str]:
         raise CommandError(f"the cell tagged {TAG} is not plain Python, so its names cannot be told") from error
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        yield from (target.id for target in targets if isinstance(target, ast.Name))
+        # `low, high = 1, 2` gives two.
+        flat = (part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target]))
+        yield from (part.id for part in flat if isinstance(part, ast.Name))
 
 
 def _run(notebook: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -100,6 +100,8 @@ def test_an_unfinished_line_is_said_beside_the_result(typed: Typed, folder: Path
         (["show", "walk.kvpool"], 1, "walk.kvpool is no kvnb journal: give a file made by save or --log"),
         (["usage", "nope.jsonl"], 1, "cannot read nope.jsonl: No such file or directory"),
         (["shw", "run.jsonl"], 2, "unknown verb 'shw': did you mean show?"),
+        (["nothing"], 2, "unknown verb 'nothing': there are run, verify, replay, export, report, completion, show, usage, "),
+        (["--json", "verify", "run.jsonl"], 2, "'--json' is no command: options stand after it, and kvnb -h lists"),
         (["admit", "r0", "ABC"], 2, "a shell keeps no pool for admit: write `admit r0 ABCDEFGHIJKLMNO` into a script, and"),
         (["dashboard", "run.jsonl"], 2, "dashboard needs a notebook: type %kvpool dashboard FILE there"),
         (["prove", "run.jsonl", "r2"], 2, "prove needs memory and a model"),

@@ -59,6 +59,9 @@ def test_a_report_lies_beside_its_notebook_and_says_so(typed: Typed, lesson: Pat
     ("words", "code", "says"),
     [
         (["report", "nope.ipynb"], 1, "cannot read nope.ipynb: No such file or directory"),
+        (["report", "."], 1, "cannot read .: Is a directory"),
+        (["report", "/"], 1, "cannot read /: Is a directory"),
+        (["report", "run.jsonl"], 1, "run.jsonl is a journal and no notebook: kvnb export run.jsonl FILE.html makes its page"),
         (["report", "lesson.ipynb", "-p", "n", "5"], 2, "-p gives values to a notebook that is run: add --execute"),
         (["report", "lesson.ipynb", "--execute", "-p", "n"], 2, "-p needs 2 values: a value for the cell that is tagged"),
         (["report", "lesson.ipynb", "-o"], 2, "-o needs a value: the report; without it, beside the notebook"),

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from base64 import b64encode
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,13 @@ from kvnb.journal import records
 from kvnb.journal.verification import verify_file
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+DAMAGED = (
+    '{"cell_type": ["markdown"], "source": ""}',
+    '{"cell_type": "markdown"}',
+    '{"cell_type": "markdown", "source": 1}',
+    '{"cell_type": "code", "source": "", "metadata": [], "outputs": []}',
+    '{"cell_type": "code", "source": "", "outputs": [{"output_type": "error", "ename": "E"}]}',
+)
 PIXEL = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 
 
@@ -172,6 +180,9 @@ def test_hostile_cells_give_the_same_page_twice_and_their_record_holds(tmp_path:
     [
         ("no json", "JSON"), ("[]", "no notebook"), ('{"cells": []}', "nbformat"), ('{"nbformat": 3, "cells": []}', "nbformat"),
         ('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{}]}', "cell"),
+        ('{"nbformat": 4, "nbformat_minor": 5, "metadata": null, "cells": []}', "damaged"),
+        ('{"nbformat": 4, "metadata": {}, "cells": []}', "damaged"),
+        *((f'{{"nbformat": 4, "nbformat_minor": 5, "metadata": {{}}, "cells": [{cell}]}}', "damaged") for cell in DAMAGED),
     ],
 )  # fmt: skip
 def test_what_is_no_notebook_is_one_line_and_writes_nothing(tmp_path: Path, content: str, says: str) -> None:
@@ -201,8 +212,18 @@ def test_a_pool_page_has_every_step_of_its_pool_and_verifies(tmp_path: Path) -> 
     page = export(lab, tmp_path / "pool.html")
     assert page.read_text().count('<td class="kv-number">') == 2
     assert "<h1>The pool &lt;b&gt;</h1>" in page.read_text()
-    assert verify_file(page).holds
+    verification = verify_file(page)
+    assert verification.holds
+    assert not verification.findings
     assert records.MIME in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "typed"), [("a b's.html", "'a b'\"'\"'s.html'"), ("-a.html", "./-a.html"), ("a.html", "a.html")]
+)
+def test_a_page_says_how_it_is_verified_as_a_shell_takes_it(tmp_path: Path, file: str, typed: str) -> None:
+    page = export(Lab(11, device="none"), tmp_path / file)
+    assert f"<code>kvnb verify {escape(typed)}</code>" in page.read_text()
 
 
 @pytest.mark.slow
@@ -212,7 +233,7 @@ def test_executed_with_parameters_it_is_another_experiment_and_the_notebook_stay
     needs("nbclient")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    parameters = code("n = 11  # blocks\nname: str = 'a'", tags=("parameters",))
+    parameters = code("n = 11  # blocks\nname: str = 'a'\nlow, high = 1, 2", tags=("parameters",))
     cells = [
         parameters,
         code("%reload_ext kvnb"),
@@ -223,7 +244,7 @@ def test_executed_with_parameters_it_is_another_experiment_and_the_notebook_stay
     path = tmp_path / "lesson.ipynb"
     path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}))
     before = path.read_bytes()
-    pages = [report(path, tmp_path / "out.html", execute=True, parameters={"n": 21}).read_bytes() for _ in range(2)]
+    pages = [report(path, tmp_path / "out.html", execute=True, parameters={"n": 21, "high": 3}).read_bytes() for _ in range(2)]
     assert pages[0] == pages[1]
     assert path.read_bytes() == before
     assert verify_file(tmp_path / "out.html").journals[0].journal.behaviour.num_blocks == 21
