@@ -47,6 +47,8 @@ class Recorder:
         self._log: LogFile | None = None
         self._execution = self._run_again()
         self._torn = False
+        # Memory that was let go is computed again for whoever asks for it, not for a look at the history.
+        self._given_up = False
         if worker:
             what = "loading this journal with its memory"
             self._check_again(self._execution, worker, what, "--device none loads the blocks alone")
@@ -55,7 +57,8 @@ class Recorder:
     @property
     def journal(self) -> Journal:
         """The history: every finished step. For looking only."""
-        self.engine  # noqa: B018  (mends the pool and the log after an interrupt)
+        if not self._given_up:
+            self.engine  # noqa: B018  (mends the pool and the log after an interrupt)
         return self._journal
 
     @property
@@ -106,8 +109,10 @@ class Recorder:
             # From the moment the step exists, pool and memory are those that it describes: both are rebuilt from the journal.
             self._execution.touched = self._torn = True
             self._commit(step)
-            self.engine  # noqa: B018
-            self._tell()
+            try:
+                self.engine  # noqa: B018
+            finally:
+                self._tell()
         return step
 
     def write_to(self, path: Path, force: bool, replacing: Recorder | None) -> None:
@@ -142,6 +147,7 @@ class Recorder:
     def give_up_memory(self) -> None:
         """Let the memory go; whoever asks for this pool again has it computed again, however long that takes."""
         if self._execution.worker and self.memory_bytes:
+            self._given_up = not self._torn
             self._execution.touched = self._torn = True
             self._execution.worker.close()
 
@@ -151,7 +157,7 @@ class Recorder:
             # A file that cannot be mended now is mended, or complained of, by the next step.
             with suppress(OSError, JournalError):
                 self._log.mend(self._journal)
-        self._torn = False
+        self._torn = self._given_up = False
 
     def _rebuild(self) -> None:
         old = self._execution

@@ -193,3 +193,17 @@ def test_a_closed_pool_has_given_its_memory_back_and_computes_it_again_for_whoev
     lab.close()
     assert lab._recorder.memory_bytes == 0
     assert hashes(lab) == before
+
+
+def test_who_listens_is_told_of_an_undo_that_is_interrupted_while_memory_is_computed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lab, told = small(), list[int]()
+    lab.admit("r0", "ABCDE")
+    lab.append("r0", "F")
+    lab.journal.listeners.append(lambda: told.append(len(lab.journal.steps)))
+    breaking(lab, KeyboardInterrupt(), monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        lab.undo()
+    assert told == [3], "the step is there"
+    assert_sound(lab)

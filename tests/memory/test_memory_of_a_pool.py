@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from helpers import SEED_PROMPTS, assert_sound, run_python
+from helpers import SEED_PROMPTS, assert_sound, run_python, snapshot
 from memory_labs import changed, hashes, small, worker_of
 
 from kvnb import Lab
@@ -182,3 +182,16 @@ def test_a_share_of_the_memory_counts_that_of_the_pool_that_is_replaced(monkeypa
     session = Session()
     session.new(20, device="cpu")
     assert session.new(device="cpu", memory="50%")[0].behaviour.num_blocks == (40 * 2548 + 20 * 2048) // 2548 // 2
+
+
+def test_a_look_at_the_history_of_a_closed_pool_does_not_compute_its_memory_again() -> None:
+    lab = small()
+    lab.admit("r0", "ABCDE")
+    before = snapshot(lab)
+    lab.close()
+    assert (len(lab.journal), lab._recorder.memory_bytes) == (1, 0)
+    lab.append("r0", "F")
+    lab.undo()
+    assert lab._recorder.memory_bytes > 0, "whoever goes on has it again"
+    assert snapshot(lab)[1] == before[1]
+    assert_sound(lab)
