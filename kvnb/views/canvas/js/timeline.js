@@ -3,16 +3,17 @@
 
 const PLOTLY = Symbol.for("kvnb.plotly");
 
-// plotly.js, asked of the kernel once a page; it comes gzipped.
-function plotly(model) {
+// plotly.js, asked of the kernel once a page; it comes gzipped. Null when the kernel went before it answered: whoever is
+// still there asks again.
+function plotly(store) {
+  const { model } = store, waiting = new AbortController();
   return (globalThis[PLOTLY] ??= new Promise((got) => {
-    const take = (content, buffers) => {
-      if (!content.plotly) return;
-      model.off("msg:custom", take);
-      unpacked(buffers[0]).then(got);
-    };
+    const take = (content, buffers) => { if (content.plotly) { waiting.abort(); got(unpacked(buffers[0])); } };
+    waiting.signal.addEventListener("abort", () => model.off("msg:custom", take));
     model.on("msg:custom", take);
-    model.send({ plotly: 1 });
+    store.on("gone", () => { waiting.abort(); globalThis[PLOTLY] = undefined; got(null); }, waiting.signal);
+    // Without a kernel nothing comes, and soon the store says that it is gone.
+    try { model.send({ plotly: 1 }); } catch { /* see above */ }
   }));
 }
 
@@ -74,12 +75,14 @@ function timelineOf(store, host, signal) {
     await new Promise((idle) => { (globalThis.requestIdleCallback ?? setTimeout)(idle, { timeout: 1000 }); });
     let took = 0;
     try {
+      if (signal.aborted) return;
       const which = figure?.which;
       wrong.textContent = figure?.wrong ?? "";
       plot.style.display = which ? "" : "none";
       if (which) {
-        const lib = await plotly(model);
+        const lib = await plotly(store);
         if (signal.aborted) return;
+        if (!lib) { again = store.alive; return; }
         const began = performance.now(), shapes = [...(figure.layout.shapes ?? []), ...future()];
         await lib.react(plot, figure.data, { ...narrowed(figure, plot.clientWidth), shapes, autosize: true }, figure.config);
         Object.assign(plot.dataset, { until: figure.until, which, step: store.news.step, dark: figure.dark });
