@@ -43,7 +43,8 @@ class Session:
 
     def __init__(self) -> None:
         self.labs: dict[str, Lab] = {}
-        self.panels: dict[str, Panel] = {}
+        # By the name of a pool, or by the path of a journal file that is only looked through.
+        self.panels: dict[str | Path, Panel] = {}
         self.current: str | None = None
         self.defaults = dict(DEFAULTS)
         self.on_start: list[Callable[[Lab], None]] = []
@@ -103,8 +104,8 @@ class Session:
         lab.close()
         return lab
 
-    def close_panel(self, name: str) -> None:
-        """Close what stands open under that name, if anything does."""
+    def close_panel(self, name: str | Path) -> None:
+        """Close what stands open for that pool or file, if anything does."""
         panel = self.panels.pop(name, None)
         if panel is not None:
             panel.close()

@@ -85,12 +85,12 @@ def dock_verb(session: Session, file: str | None = None, close: bool = False, po
 
 def _shown(session: Session, file: str | None, close: bool, pool: str | None, docked: bool) -> DashboardShown:
     if file is not None:
-        return _of(session, f"file {file}", jsonl.read(Path(file)).journal, None, close, docked)
+        return _of(session, Path(file).resolve(), jsonl.read(Path(file)).journal, None, close, docked)
     lab = session.lab(pool)
     return _of(session, lab.name, lab.journal, lab, close, docked)
 
 
-def _of(session: Session, key: str, journal: Journal, lab: Lab | None, close: bool, docked: bool) -> DashboardShown:
+def _of(session: Session, key: str | Path, journal: Journal, lab: Lab | None, close: bool, docked: bool) -> DashboardShown:
     if close or not page.is_live():
         # Where nobody looks there is no widget: the static form is all that such a notebook keeps.
         session.close_panel(key)

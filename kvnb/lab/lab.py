@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,8 @@ from kvnb.prompts import get_tokenizer, prompt_of, recorded_tokenizer
 from kvnb.results import Generated, StepResult
 from kvnb.views.progress import progress
 
-CLICKED = {"clicked": True}
-"""The origin of a step that somebody clicked; no cell ran it."""
+_origin: ContextVar[dict[str, Any] | None] = ContextVar("kvnb_origin", default=None)
+"""The origin of the steps that this thread runs: a click may come on a thread of its own while a cell runs."""
 
 
 class Lab(LabLooks):
@@ -165,7 +166,6 @@ class Lab(LabLooks):
         self._recorder = Recorder(journal, worker, lambda steps: progress(steps, "run again"))
         self.journal_id, self.came_from, self.torn_bytes = journal.name, came_from, 0
         self.cell: Cell | None = None
-        self._origin: dict[str, Any] | None = None
 
     def _worker_for(self, behaviour: Behaviour, replacing: Lab | None) -> Worker | None:
         if behaviour.full_hit and self.memory.device != "none":
@@ -263,7 +263,7 @@ class Lab(LabLooks):
         scheduler = self._recorder.engine.scheduler
         scheduler.check_decode(name, k)
         how = sampling(temperature, seed)
-        origin = {"model": self.memory.model, **how, **(self._origin or {})}
+        origin = {"model": self.memory.model, **how, **(_origin.get() or {})}
         steps = []
         for _ in range(k):
             token = worker.next_token(name, scheduler.find(name).num_tokens, **how)
@@ -303,10 +303,10 @@ class Lab(LabLooks):
 
     def undo(self) -> StepResult:
         """Go back one step; the journal only grows, by a step that says so. Raises JournalError at the start."""
-        return StepResult(self, self._recorder.undo(self.cell, self._origin), ())
+        return StepResult(self, self._recorder.undo(self.cell, _origin.get()), ())
 
     def _change(self, verb: str, **args: Any) -> StepResult:
-        step = self._recorder.run(Command(verb, args), self.cell, self._origin)
+        step = self._recorder.run(Command(verb, args), self.cell, _origin.get())
         computed = self._recorder.execution.last_pass_tokens
         return StepResult(self, step, self.manager.block_table(args.get("name", "")), computed)
 
@@ -319,11 +319,11 @@ class Lab(LabLooks):
     @contextmanager
     def clicked(self) -> Iterator[None]:
         """What runs inside was clicked, not typed: its steps say so, outside the digest."""
-        before, self._origin = self._origin, CLICKED
+        before = _origin.set({"clicked": True})
         try:
             yield
         finally:
-            self._origin = before
+            _origin.reset(before)
 
     # --- the log file ---------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from dashboard_pages import Page
+from dashboard_turns import Turns
 from helpers import needs, seed_lab, snapshot
 
 from kvnb import Lab
@@ -19,36 +20,11 @@ from kvnb.journal import jsonl
 from kvnb.session import Session
 from kvnb.views import page
 from kvnb.views.dashboard.feed import News
-from kvnb.views.dashboard.pace import Budget
 
 needs("anywidget")
 from ipywidgets.widgets.widget import _instances  # noqa: E402
 
 from kvnb.views.dashboard.dashboard import Dashboard  # noqa: E402
-
-
-class Turns:
-    """A ticker whose panels speak when a test says so."""
-
-    def __init__(self) -> None:
-        self.budget = Budget(rate=10_000)
-        self.panels: list[Any] = []
-        self.now = 0.0
-
-    def add(self, panel: Any) -> None:
-        self.panels.append(panel)
-
-    def remove(self, panel: Any) -> None:
-        self.panels.remove(panel)
-
-    def wake(self) -> None:
-        return None
-
-    def tick(self) -> None:
-        """Long after the last time, everybody may speak."""
-        self.now += 100.0
-        for panel in list(self.panels):
-            panel.speak(self.now, 1)
 
 
 @pytest.fixture(autouse=True)

@@ -63,3 +63,18 @@ def test_a_panel_that_cannot_speak_says_so_and_the_others_go_on() -> None:
     assert max(panel.crowds) == 2, "each knows how many share the line"
     ticker.remove(broken)
     ticker.remove(panel)
+
+
+def test_a_panel_that_cannot_even_complain_does_not_silence_the_others() -> None:
+    class Mute(Broken):
+        def complain(self, error: Exception) -> None:
+            super().complain(error)
+            raise OSError("no connection")
+
+    ticker, mute, panel = Ticker(Budget()), Mute(), Clock(1)
+    ticker.add(mute)
+    assert mute.told.wait(30)
+    ticker.add(panel)
+    assert panel.done.wait(30)
+    ticker.remove(mute)
+    ticker.remove(panel)

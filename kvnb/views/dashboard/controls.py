@@ -5,6 +5,7 @@ Must not know: journals, pools, what a click does. Needs ipywidgets.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from threading import get_ident
 from typing import Any
@@ -27,13 +28,15 @@ NAMED = 200
 """So many requests are offered in the field."""
 INTERVAL = 500
 """Milliseconds that a step stays when steps are played."""
+NOW = sys.maxsize
+"""Beyond every step: the present, however far the slider is behind the pool."""
 
 
 class Controls:
     """The widgets.
 
-    ``clicked`` gets a verb and the fields, ``moved`` a step, ``chosen`` the name of a timeline or "" for none; ``go_on``
-    is called when a pool that is only looked at is to be driven after all. ``which`` is the timeline chosen at first.
+    ``clicked`` gets a verb and the fields, ``moved`` a step or ``NOW``, ``chosen`` the name of a timeline or "" for none;
+    ``go_on`` is called when a pool that is only looked at is to be driven after all. ``which`` is the timeline chosen at first.
     """
 
     def __init__(
@@ -51,7 +54,7 @@ class Controls:
         self.slider = widgets.IntSlider(0, min=0, max=0, readout=False, layout=_room("160px", grow=True))
         self.play = widgets.Play(0, min=0, max=0, interval=INTERVAL, show_repeat=False)
         self.now = _button("now", "Follow the pool again")
-        self.now.on_click(lambda _: moved(self.slider.max))
+        self.now.on_click(lambda _: moved(NOW))
         self.slider.observe(self._slid, "value")
         self._link = widgets.jsdlink((self.play, "value"), (self.slider, "value"))
         self.choose = widgets.ToggleButtons(
@@ -89,10 +92,16 @@ class Controls:
             self._quiet = 0
 
     def offer(self, names: Iterable[str]) -> None:
-        """Offer these requests in the field."""
-        options = tuple(names)
+        """Offer these requests in the field, but for names that no message can carry."""
+        options = tuple(filter(_is_sent, names))
         if options != self.name.options:
             self.name.options = options
+
+    def empty(self) -> None:
+        """Forget what was filled in and offered."""
+        self.name.value = self.text.value = ""
+        self.count.value = 1
+        self.offer(())
 
     def allow(self, verbs: Iterable[str], held: bool = False) -> None:
         """Let these be clicked, and no others; ``held``: one click lets them all."""
@@ -120,7 +129,7 @@ class Controls:
 
     def _slid(self, change: dict[str, Any]) -> None:
         if self._quiet != get_ident():
-            self._moved(change["new"])
+            self._moved(NOW if change["new"] == self.slider.max else change["new"])
 
 
 def close(widget: widgets.Widget) -> None:
@@ -129,6 +138,11 @@ def close(widget: widgets.Widget) -> None:
         if widget.has_trait(part):
             getattr(widget, part).close()
     widget.close()
+
+
+def _is_sent(name: str) -> bool:
+    """Half a character is a name from Python, and no JSON."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _place(widget: Any, step: int, steps: int) -> None:

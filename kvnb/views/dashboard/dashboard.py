@@ -124,6 +124,7 @@ class Dashboard:
         self.follow(Journal(Behaviour(num_blocks=1, block_size=1)), None)
         self.controls.choose.value = ""
         with self._lock:
+            self.controls.empty()
             self._leave_dock()
             self.board.change(place="", figure="")
 

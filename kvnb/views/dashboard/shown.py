@@ -23,7 +23,8 @@ class DashboardShown(Shown):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(include, exclude)
-        if self.value is not None and page.is_live():
+        # A dashboard that went on to another pool is that one's: here stays what was shown.
+        if self.value is not None and self.value.journal is self.journal and page.is_live():
             place = uuid4().hex
             bundle["text/html"] = f'<div data-kvnb-place="{place}">{bundle["text/html"]}</div>'
             self.value.show_at("" if self._docked else place)

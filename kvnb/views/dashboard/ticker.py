@@ -79,7 +79,9 @@ class Ticker:
         try:
             return panel.speak(self._clock(), len(self.panels))
         except Exception as error:  # one panel's mistake is shown by it, and the others go on
-            panel.complain(error)
+            # A complaint that cannot be sent is not worth the thread that all panels live by.
+            with suppress(Exception):
+                panel.complain(error)
             return None
 
 

@@ -71,11 +71,12 @@ class LiveTimeline:
 
     def speak(self, now: float, crowd: int) -> float | None:
         """Make the timeline if it is due at ``now``; see ``Panel``."""
-        journal, which, until = self._journal, self.which, self._until(self.step)
-        if which and until != self._drawn:
+        if self.which and self._until(self.step) != self._drawn:
             self._pace.want()
         if self._pace.wait(now, crowd) == 0:
             self._pace.sent(now)
+            # Read after that: what is asked for from here on is wanted again.
+            journal, which, until = self._journal, self.which, self._until(self.step)
             took = self._show(journal, which, until)
             self._pace.took(min(took, SHARE * LONGEST), SHARE)
             # What was asked for meanwhile stands; steps that came meanwhile are asked for here.
