@@ -27,6 +27,7 @@ class CellRecorder:
         self._recorded: WeakKeyDictionary[Lab, int] = WeakKeyDictionary()
         # The ids of the cells that made steps; one that makes more of them later was run again.
         self._ran: WeakKeyDictionary[Lab, set[str]] = WeakKeyDictionary()
+        self._running: ExecutionInfo | None = None
 
     def register(self) -> None:
         """Start listening to cells."""
@@ -45,6 +46,9 @@ class CellRecorder:
         self.session.on_start.remove(self._started)
 
     def _begin(self, info: ExecutionInfo) -> None:
+        if self._is_part(info):
+            return
+        self._running = info
         labs = self.session.labs.values()
         self._watched = [(lab, self._recorded.setdefault(lab, len(lab.journal)), False) for lab in labs]
         if info.store_history and not info.silent:
@@ -53,7 +57,10 @@ class CellRecorder:
     def _started(self, lab: Lab) -> None:
         self._watched.append((lab, 0, True))
 
-    def _end(self, result: ExecutionResult) -> None:
+    def _end(self, result: ExecutionResult | None) -> None:
+        if result is not None and self._is_part(result.info):
+            return
+        self._running = None
         watched, self._watched, cell, self.session.cell = self._watched, [], self.session.cell, None
         if not hasattr(self.ip, "kernel"):
             return
@@ -63,6 +70,10 @@ class CellRecorder:
                 record = records.record(lab.journal, lab.journal_id, done, made, cell, self._is_rerun(lab, done, cell))
                 # The empty HTML keeps converters from warning of a bundle that they cannot show.
                 self.ip.display_pub.publish({records.MIME: record, "text/html": ""})
+
+    def _is_part(self, info: ExecutionInfo) -> bool:
+        """Whether it is a piece of the cell that is running, as the body of ``%%capture`` is: the record is of the whole."""
+        return self._running is not None and info is not self._running and not info.store_history
 
     def _is_rerun(self, lab: Lab, done: int, cell: Cell | None) -> bool:
         """Whether an earlier run of this very cell made steps too, whose record this one takes the place of."""

@@ -114,6 +114,18 @@ def test_a_cell_that_fails_leaves_the_record_of_what_it_did(kernel: Kernel) -> N
     assert [step["command"]["name"] for step in record["steps"]] == ["r0"]
 
 
+def test_a_cell_that_runs_others_leaves_one_record_and_so_does_one_whose_outputs_are_captured(kernel: Kernel) -> None:
+    nested = "%kvpool new 11 --device none;\nget_ipython().run_cell('%kvpool admit r0 ABC;')\n%kvpool admit r1 ABC;"
+    for number, cell in enumerate(
+        (nested, "%%capture out\n%kvpool admit r2 ABC\n%kvpool admit r3 ABC", "%kvpool reset\n1/0", "")
+    ):
+        ran = kernel.run(cell)
+        assert [len(record["steps"]) for record in ran.records] == [2] * (number < 2), cell
+        assert all(record["source"] == source_hash(cell) for record in ran.records)
+    (record,) = kernel.run("%kvpool release r0").records
+    assert record["steps"][0]["step"] == 5
+
+
 @pytest.mark.parametrize(("steps", "packed"), [(200, False), (201, True)])
 def test_above_two_hundred_steps_a_record_is_packed(kernel: Kernel, steps: int, packed: bool) -> None:
     (record,) = kernel.run(f"%kvpool new 300;\nfor i in range({steps}):\n    %kvpool admit {{f'r{{i}}'}} ABC;").records
