@@ -6,6 +6,7 @@ Must not know: records. Only lines that are sure to run are counted: commands at
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 CHANGES = (
@@ -49,4 +50,6 @@ def _commands(source: str) -> list[str]:
     # A text over several lines may have any line in it.
     if '"""' in source or "'''" in source:
         return []
-    return [match[1] for line in lines if (match := _LINE.match(line))]
+    # Nor is a line that goes on with the one before it a command.
+    begins = (line for before, line in pairwise(["", *lines]) if not before.endswith("\\"))
+    return [match[1] for line in begins if (match := _LINE.match(line))]

@@ -25,6 +25,7 @@ def test_every_verb_that_makes_a_step_is_known() -> None:
         ("%%capture\n%kvpool new 11", 0, 1),
         ("%%writefile x\n%kvpool new 11", 0, 0),
         ("if False:\n    %kvpool new 11", 0, 0),
+        ("text = 'a\\\n%kvpool new 11\\\n'", 0, 0),
         ('text = """\n%kvpool new 11\n"""', 0, 0),
         ("%kvpool new -h\n%kvpool admit --help\n%kvpool release?", 0, 0),
         ("%kvpool", 0, 0),
