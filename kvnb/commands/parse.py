@@ -18,6 +18,8 @@ HELP = ("-h", "--help")
 
 def find_verb(word: str, verbs: Mapping[str, Verb]) -> Verb:
     """The verb of that name. Raises CommandError with the nearest ones."""
+    if word.lstrip("%") == "kvpool" and word != "kvpool":
+        raise CommandError(f"{word} begins a line of a notebook's cell: here give the command alone, as in `new 11`")
     if word not in verbs:
         raise CommandError(f"unknown verb {one_line(word)}: {nearest(word, verbs, most=30)}")
     return verbs[word]

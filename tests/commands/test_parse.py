@@ -40,6 +40,8 @@ def test_a_line_gives_its_verb_these_arguments(line: str, given: dict[str, Any])
         ("admid r0 ABC", "unknown verb 'admid': did you mean admit?"),
         ("xyzzy", "unknown verb 'xyzzy': there are new, admit, prefill, step"),
         ("'' r0", "unknown verb ''"),
+        ("%kvpool new 11", "%kvpool begins a line of a notebook's cell: here give the command alone"),
+        ("%%kvpool", "%%kvpool begins a line of a notebook's cell"),
         ("new 11 --block-sise 16", "new has no option '--block-sise': did you mean --block-size?"),
         (
             "admit r0 -x",
