@@ -71,9 +71,11 @@ class CellRecorder:
                 # The empty HTML keeps converters from warning of a bundle that they cannot show.
                 self.ip.display_pub.publish({records.MIME: record, "text/html": ""})
 
-    def _is_part(self, info: ExecutionInfo) -> bool:
+    def _is_part(self, info: ExecutionInfo | None) -> bool:
         """Whether it is a piece of the cell that is running, as the body of ``%%capture`` is: the record is of the whole."""
-        return self._running is not None and info is not self._running and not info.store_history
+        if self._running is None or info is None or info is self._running:
+            return False
+        return not info.store_history
 
     def _is_rerun(self, lab: Lab, done: int, cell: Cell | None) -> bool:
         """Whether an earlier run of this very cell made steps too, whose record this one takes the place of."""
