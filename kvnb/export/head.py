@@ -112,7 +112,8 @@ def how_to_verify(file: str) -> str:
     typed = shlex.quote(f"./{file}" if file.startswith("-") else file)
     return (
         f'<p class="kv-check">To check it yourself: <code>pip install kvnb</code>, then <code>kvnb verify {plain(typed)}</code>. '
-        "It takes the recorded commands out of this file, runs each again on a fresh pool, and compares what it does.</p>"
+        "It takes the recorded commands out of this file, runs each again on a fresh pool, and compares what it does. "
+        "What else stands on this page, text and pictures, is not compared.</p>"
     )
 
 

@@ -224,6 +224,7 @@ def test_a_pool_page_has_every_step_of_its_pool_and_verifies(tmp_path: Path) -> 
 def test_a_page_says_how_it_is_verified_as_a_shell_takes_it(tmp_path: Path, file: str, typed: str) -> None:
     page = export(Lab(11, device="none"), tmp_path / file)
     assert f"<code>kvnb verify {escape(typed)}</code>" in page.read_text()
+    assert "What else stands on this page, text and pictures, is not compared." in page.read_text()
 
 
 @pytest.mark.slow
