@@ -14,8 +14,10 @@ from helpers import needs, seed_lab
 
 from kvnb import Lab
 from kvnb.commands.panels import Clicks, close_resting, dashboard, dashboard_verb
+from kvnb.journal import State
 from kvnb.session import Session
 from kvnb.views import page
+from kvnb.views.dashboard.feed import Feed
 from kvnb.views.dashboard.lines import Fields
 
 needs("anywidget")
@@ -125,3 +127,60 @@ def test_what_a_cell_does_while_a_click_runs_on_another_thread_is_not_clicked() 
         cell.start()
         cell.join()
     assert [step.origin for step in lab.journal.steps] == [{"clicked": True}, None]
+
+
+def test_the_requests_of_a_pool_that_was_there_before_its_dashboard_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab, turns, woken = seed_lab(1), Turns(), list[bool]()
+    panel = opened(Lab(11, block_size=4, device="none"), turns)
+    turns.tick()
+    monkeypatch.setattr(turns, "wake", lambda: woken.append(True))
+    panel.timeline.close()
+    panel.follow(lab.journal, panel.driver)
+    assert woken
+    turns.tick()
+    assert panel.controls.name.options == ("r0",)
+    turns.add(panel.timeline)
+    panel.close()
+
+
+@pytest.mark.parametrize("at", range(1, 11))
+def test_news_that_are_interrupted_are_told_in_full_the_next_time(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab, turns, applied = seed_lab(1), Turns(), list[Any]()
+    panel = opened(lab, turns)
+    lab.admit("q", "z" * 13)
+    lab.release("q")
+    apply = State.apply
+
+    def cut(state: State, event: Any) -> None:
+        applied.append(event)
+        if len(applied) == at:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        apply(state, event)
+
+    monkeypatch.setattr(State, "apply", cut)
+    with pytest.raises(KeyboardInterrupt):
+        panel._heard({"hello": 1})
+    turns.tick()
+    assert (panel.feed.state.columns(), panel.feed.state.counters) == (lab.state.columns(), lab.state.counters)
+    assert not panel.feed.behind
+    panel.close()
+
+
+def test_a_dashboard_whose_turn_to_another_pool_is_interrupted_stays_with_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab, other, turns = seed_lab(1), seed_lab(2), Turns()
+    panel = opened(lab, turns)
+    with monkeypatch.context() as patch:
+        patch.setattr(Feed, "_see_all", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            panel.follow(other.journal, panel.driver)
+    lab.release("r0")
+    turns.tick()
+    assert panel.board.facts["step"] == 2
+    panel.follow(other.journal, panel.driver)
+    assert (panel.board.facts["step"], lab.journal.listeners) == (2, [])
+    panel.close()
+
+
+def interrupted(*_: Any) -> None:
+    raise KeyboardInterrupt

@@ -66,7 +66,7 @@ class Dashboard:
         self._clock, self._ticker = clock, by
         self._lines: list[str] = []
         self._news, self._slow = Pace(NEWS, 1, by.budget), Pace(SLOW, 3, by.budget)
-        self._take(journal, driver, held)
+        self._take(Feed(journal), driver, held)
         self.controls = Controls(self._clicked, self.travel, self._chosen, self._go_on, which)
         self.board = Board(pool_id(journal), self._title(), self._latest(), self._heard)
         self.board.parts = self.controls.parts
@@ -78,13 +78,16 @@ class Dashboard:
     def follow(self, journal: Journal, driver: Driver | None, held: str = "") -> None:
         """Show another journal from now on: the pool of that name was replaced."""
         with self._lock:
+            # What takes long comes first: an interrupt there leaves the dashboard to the journal that it had.
+            feed = Feed(journal)
             self.journal.listeners.remove(self._stepped)
-            self._take(journal, driver, held)
+            self._take(feed, driver, held)
             self._lines = []
             self.board.tell(self._latest(), pool=pool_id(journal), title=self._title())
             self.board.say("")
             self._begin()
             self.timeline.follow(journal)
+        self._ticker.wake()
 
     def show_at(self, place: str) -> None:
         """Draw the board over the output with this mark, and nowhere else but in a side panel."""
@@ -141,16 +144,15 @@ class Dashboard:
 
     # --- what happens ----------------------------------------------------------------------------------------
 
-    def _take(self, journal: Journal, driver: Driver | None, held: str) -> None:
-        self.journal, self.driver, self.held = journal, driver, held
+    def _take(self, feed: Feed, driver: Driver | None, held: str) -> None:
+        self.feed, self.journal, self.driver, self.held = feed, feed.journal, driver, held
         self.step = self.selected = None
-        self.feed = Feed(journal)
+        self.journal.listeners.append(self._stepped)
 
     def _begin(self) -> None:
         self._allow()
         self.controls.stand_at(len(self.journal), len(self.journal))
         self._slow.want()
-        self.journal.listeners.append(self._stepped)
 
     def _allow(self) -> None:
         self.controls.allow(

@@ -39,14 +39,21 @@ class Feed:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self._seq = 0
-        self._done = len(journal)
-        self._state = journal.state.copy()
-        self._colours = Colours(painter(journal))
+        self._ends: tuple[int, ...] = ()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Take the state as it is; ``_torn`` stays set when an interrupt or a mistake cuts off what changes it later."""
+        self._done = len(self.journal)
+        self._state = self.journal.state_at(self._done, own=True)
+        self._colours = Colours(painter(self.journal))
+        self._touched: set[int] = set()
+        self._stale, self._torn = True, False
+        self._see_all()
+
+    def _see_all(self) -> None:
         self._words = words_of(self._state, NO_MARKS, self._colours)
         self._shared = {block_id for block_id, word in enumerate(self._words) if word & 3 == BOTH}
-        self._touched: set[int] = set()
-        self._stale = True
-        self._ends: tuple[int, ...] = ()
 
     @property
     def behind(self) -> bool:
@@ -60,12 +67,18 @@ class Feed:
 
     def now(self, *, all_blocks: bool = False) -> News:
         """News of the present; ``all_blocks``: for a page that missed some."""
-        for step in self.journal.steps[self._done :]:
+        if self._torn:
+            self._begin()
+        self._torn = True
+        steps = self.journal.steps[self._done :]
+        self._colours = Colours(painter(self.journal))
+        for step in steps:
             self._take(step)
         marks = marks_at(self.journal, self._done)
-        self._colours = Colours(painter(self.journal))
         self._seq += 1
-        return self._news(self._state, marks, self._done, self._blocks(marks, all_blocks or self._stale))
+        blocks = self._blocks(marks, all_blocks or self._stale)
+        self._torn = False
+        return self._news(self._state, marks, self._done, blocks)
 
     def at(self, step: int) -> News:
         """News of the past: the pool after ``step``. The next news of the present has every block."""
@@ -80,8 +93,7 @@ class Feed:
         for event in step.events:
             if isinstance(event, Restored):
                 self._state, self._stale = self.journal.advance(self._state, step), True
-                self._words = words_of(self._state, NO_MARKS, self._colours)
-                self._shared = {block_id for block_id, word in enumerate(self._words) if word & 3 == BOTH}
+                self._see_all()
             elif isinstance(event, Cleared):
                 self._touched.update(*self._state.copies.values())
                 self._state.apply(event)
