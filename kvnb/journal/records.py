@@ -47,14 +47,18 @@ def source_hash(source: str) -> str:
 
 
 def record(
-    journal: Journal, journal_id: str, done: int, made: bool, cell: Cell | None = None, rerun: bool = False
-) -> dict[str, Any]:
-    """The record of the steps after step ``done``; with the journal's header when the pool was made in this cell."""
+    journal: Journal, journal_id: str, done: int, made: bool, cell: Cell | None = None, rerun: bool = False,
+    until: int | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The record of the steps after step ``done``, up to ``until`` (default: the last).
+
+    It has the journal's header when the pool was made in this cell.
+    """
     values: dict[str, Any] = {
         "schema": SCHEMA,
         "journal": journal_id,
         "previous": journal.steps[done - 1].digest if done else journal.first_digest,
-        **_steps(journal, done),
+        **_steps(journal, done, until),
     }
     if made:
         values["header"] = json.loads(header_line(journal, log=False))
@@ -65,8 +69,8 @@ def record(
     return values
 
 
-def _steps(journal: Journal, done: int) -> dict[str, Any]:
-    steps = [step_dict(step._replace(cell=None)) for step in journal.steps[done:]]
+def _steps(journal: Journal, done: int, until: int | None) -> dict[str, Any]:
+    steps = [step_dict(step._replace(cell=None)) for step in journal.steps[done:until]]
     if len(steps) <= PACK_ABOVE:
         return {"steps": steps}
     packed = base64.b64encode(zlib.compress(canonical(steps), 9)).decode("ascii")

@@ -65,9 +65,10 @@ class CellRecorder:
         if not hasattr(self.ip, "kernel"):
             return
         for lab, done, made in watched:
-            self._recorded[lab] = len(lab.journal)
-            if made or len(lab.journal) > done:
-                record = records.record(lab.journal, lab.journal_id, done, made, cell, self._is_rerun(lab, done, cell))
+            # A click may come meanwhile, on a thread of its own: it is the next cell's.
+            self._recorded[lab] = until = len(lab.journal)
+            if made or until > done:
+                record = records.record(lab.journal, lab.journal_id, done, made, cell, self._is_rerun(lab, done, cell), until)
                 # The empty HTML keeps converters from warning of a bundle that they cannot show.
                 self.ip.display_pub.publish({records.MIME: record, "text/html": ""})
 
