@@ -5,6 +5,7 @@ Must not know: how a dashboard looks.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -96,6 +97,8 @@ def _of(session: Session, key: str | Path, journal: Journal, lab: Lab | None, cl
         session.close_panel(key)
         return DashboardShown(journal, None)
     panel = session.panels.get(key)
+    if docked and find_spec("sidecar") is None:
+        raise MissingPackage.named("sidecar", "a side panel")
     if panel is None:
         panel = session.panels[key] = DashboardPanel(session, journal, lab)
     assert isinstance(panel, DashboardPanel)

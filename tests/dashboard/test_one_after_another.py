@@ -13,7 +13,9 @@ from dashboard_turns import Turns
 from helpers import needs, seed_lab
 
 from kvnb import Lab
-from kvnb.commands.panels import Clicks, close_resting, dashboard, dashboard_verb
+from kvnb.commands import panels
+from kvnb.commands.panels import Clicks, close_resting, dashboard, dashboard_verb, dock_verb
+from kvnb.errors import MissingPackage
 from kvnb.journal import State
 from kvnb.session import Session
 from kvnb.views import page
@@ -87,6 +89,15 @@ def test_a_file_and_a_pool_named_after_it_have_a_dashboard_each(tmp_path: Path) 
     assert of_file.value.driver is None
     assert again.value is of_file.value
     session.close_all()
+
+
+def test_a_side_panel_that_cannot_be_leaves_no_dashboard_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session()
+    session.new(11, device="none")
+    monkeypatch.setattr(panels, "find_spec", lambda name: None)
+    with pytest.raises(MissingPackage, match="sidecar"):
+        dock_verb(session)
+    assert session.panels == {}
 
 
 def test_a_name_that_no_message_can_carry_is_not_offered() -> None:
