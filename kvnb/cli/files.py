@@ -132,9 +132,11 @@ def report(
     named = Path(notebook) if Path(notebook).name else Path("report")  # `.` and `/` have no name, and are refused when read
     path = Path(output) if output else named.with_suffix(".pdf" if pdf else ".html")
     values = {name: _value(text) for name, text in parameter}
-    report(Path(notebook), path, execute=execute, parameters=values or None, force=force, pdf=pdf)
+    remarks: list[str] = []
+    report(Path(notebook), path, execute=execute, parameters=values or None, force=force, pdf=pdf, say=remarks.append)
     says = f"{printable(notebook)}: report {printable(str(path))} ({count(path.stat().st_size, 'byte')})"
-    out.show(says, {"file": str(path), "text": says})
+    lines = "\n".join([says, *(f"  {remark}" for remark in remarks)])
+    out.show(lines, {"file": str(path), "text": says, "remarks": remarks})
     return 0
 
 

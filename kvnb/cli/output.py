@@ -10,7 +10,7 @@ The objects, of which fields may become more::
     log     a row
     looks   {"file": ..., "verb": "show", "arguments": {...}, "pool": name, "steps": how many, "digest": ..., "value": ...,
             "text": "..."}
-    export, report   {"file": the new one, "text": "..."}
+    export, report   {"file": the new one, "text": "..."}; a report also has "remarks": what its maker should know
 
 ``steps`` of a command are the steps it made, as they stand in a journal file; ``value`` is what was looked at, as far as it is
 numbers and names, else null; ``text`` is what is printed without ``--json``.

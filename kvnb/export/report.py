@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -22,7 +22,7 @@ from kvnb.journal.notebook_file import CellRun, embedded, read_notebook
 from kvnb.journal.verification import Verification, verify_cells
 from kvnb.version import __version__
 from kvnb.views.progress import progress
-from kvnb.views.words import count
+from kvnb.views.words import count, listed
 
 _KINDS = {
     ".png": ("image/png", b"\x89PNG"), ".jpg": ("image/jpeg", b"\xff\xd8"), ".jpeg": ("image/jpeg", b"\xff\xd8"),
@@ -40,6 +40,7 @@ def report(
     parameters: Mapping[str, Any] | None = None,
     force: bool = False,
     pdf: bool = False,
+    say: Callable[[str], object] = lambda line: None,
 ) -> Path:
     """Write one HTML file, or with ``pdf`` a PDF, of an executed notebook; the same notebook gives the same HTML.
 
@@ -48,6 +49,8 @@ def report(
         file stays as it is. Cells that fail are named on top of the report.
     force
         Overwrite what kvnb has not written.
+    say
+        Called with each line that whoever makes the report should know: that cells failed, that it does not verify.
     Raises CommandError, JournalError (no notebook, or a file that is another's) or MissingPackage; nothing is written then.
     """
     notebook, out = Path(notebook), Path(out)
@@ -69,6 +72,8 @@ def report(
 
         written = printed(written)
     files.write(out, written, is_ours, force)
+    for line in _remarks(values, notebook):
+        say(line)
     return out
 
 
@@ -135,10 +140,22 @@ def _made(notebook: Mapping[str, Any], cells: list[CellRun], path: Path) -> list
     ]  # fmt: skip
 
 
-def _failed(notebook: Mapping[str, Any], cells: list[CellRun]) -> str:
+def _remarks(notebook: Mapping[str, Any], path: Path) -> list[str]:
+    cells = read_notebook(notebook)
+    failed = _failures(notebook, cells)
+    says = [f"{count(len(failed), 'cell')} failed: {listed([str(cell) for cell in failed], str)}"] if failed else []
+    verification = _verified(path, cells)
+    return says + ["it does not verify: kvnb verify says why"] * (verification is not None and not verification.holds)
+
+
+def _failures(notebook: Mapping[str, Any], cells: list[CellRun]) -> list[CellRun]:
     """The cells that failed, apart from those that say that they may."""
     meant = {place for place, cell in enumerate(notebook["cells"], 1) if "raises-exception" in _tags(cell)}
-    failed = [cell for cell in cells if cell.failed and cell.place not in meant]
+    return [cell for cell in cells if cell.failed and cell.place not in meant]
+
+
+def _failed(notebook: Mapping[str, Any], cells: list[CellRun]) -> str:
+    failed = _failures(notebook, cells)
     points = [head.to_cell(cell.place, f"{cell}: {_error(notebook, cell)}") for cell in failed]
     return head.says(False, f"{count(len(points), 'cell')} failed.", points) if points else ""
 

@@ -5,10 +5,11 @@ There is one MIME bundle a cell and journal::
     {"schema": 1, "journal": "pool#1", "previous": digest before, "header": {...} when the pool was made here,
      "steps": [...], "source": hash of the cell's source, "cell": id or null, "execution_count": n, "rerun": true}
 
-``header`` and ``steps`` are as in ``jsonl``. Steps whose ``origin`` says ``clicked`` were made in a dashboard before the
-cell ran, or while it did: they are not the cell's. Above ``PACK_ABOVE`` steps, ``steps`` gives way to ``packed`` (zlib,
-base64 of the JSON list), ``first``, ``last`` (digests) and ``count``. A cell without history has no ``source``, ``cell``
-and ``execution_count``; ``rerun`` is there only for a cell whose earlier run made steps of the same journal.
+``header`` and ``steps`` are as in ``jsonl``. Steps whose ``origin`` says ``clicked`` were made in a dashboard before
+the cell ran, or while it did: they are not the cell's. Above ``PACK_ABOVE`` steps, and where a prompt is no text that
+a message can have, ``steps`` gives way to ``packed`` (zlib, base64 of the JSON list), ``first``, ``last`` (digests)
+and ``count``. A cell without history has no ``source``, ``cell`` and ``execution_count``; ``rerun`` is there only for
+a cell whose earlier run made steps of the same journal.
 
 Must not know: notebooks and their files, and what the steps mean.
 """
@@ -71,10 +72,19 @@ def record(
 
 def _steps(journal: Journal, done: int, until: int | None) -> dict[str, Any]:
     steps = [step_dict(step._replace(cell=None)) for step in journal.steps[done:until]]
-    if len(steps) <= PACK_ABOVE:
+    if len(steps) <= PACK_ABOVE and _can_be_sent(steps):
         return {"steps": steps}
     packed = base64.b64encode(zlib.compress(canonical(steps), 9)).decode("ascii")
     return {"packed": packed, "first": steps[0]["digest"], "last": steps[-1]["digest"], "count": len(steps)}
+
+
+def _can_be_sent(steps: list[dict[str, Any]]) -> bool:
+    """Whether it is text as messages have it: half of a surrogate pair, which Python allows in a prompt, is none."""
+    try:
+        json.dumps(steps, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 # --- reading -------------------------------------------------------------------------------------------------

@@ -40,7 +40,9 @@ class CellRecorder:
             self._begin(running.info)
 
     def unregister(self) -> None:
-        """Stop listening."""
+        """Stop listening; a cell that does this in its middle has its record up to here."""
+        if self._running is not None:
+            self._end(None)
         self.ip.events.unregister("pre_run_cell", self._begin)
         self.ip.events.unregister("post_run_cell", self._end)
         self.session.on_start.remove(self._started)

@@ -1,4 +1,4 @@
-"""What was clicked in a dashboard belongs to no cell: the record of the next one has it, and says so."""
+"""Records of what is no plain cell: clicks in a dashboard, which belong to the next one; odd texts; a reload half way."""
 
 from __future__ import annotations
 
@@ -78,3 +78,19 @@ def test_the_journal_of_a_notebook_with_clicks_can_be_saved_loaded_and_verified(
     said = kernel.run("%kvpool save clicked.jsonl", "%kvpool load clicked.jsonl --name again", "%kvpool verify").texts
     assert "2 steps" in said[0]
     assert value(kernel, f"dict({LAB}.journal.steps[1].origin)") == {"clicked": True}
+
+
+def test_a_prompt_that_no_message_can_have_is_in_the_record_all_the_same(kernel: Kernel) -> None:
+    ran = kernel.run("%kvpool admit half {'ab\\ud800'}")
+    assert ran.error is None
+    (record,) = ran.records
+    assert "packed" in record
+    assert unpacked(record)[0]["command"]["name"] == "half"
+
+
+def test_a_cell_that_reloads_the_extension_in_its_middle_leaves_what_it_did_before_and_after(kernel: Kernel) -> None:
+    cell = "%kvpool new 11 --device none\n%kvpool admit a AB\n%reload_ext kvnb\n%kvpool new 12 --device none\n%kvpool admit b CD"
+    before, after = kernel.run(cell).records
+    assert [step["command"]["name"] for record in (before, after) for step in unpacked(record)] == ["a", "b"]
+    assert [record["header"]["behaviour"]["num_blocks"] for record in (before, after)] == [11, 12]
+    assert before["source"] == after["source"]
