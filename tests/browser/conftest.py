@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from helpers import needs
-from jupyter_pages import NotebookPage, Server, chromium
+from jupyter_pages import NotebookPage, Server, chromium, fresh_page
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -35,19 +34,6 @@ def browser() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
-
-
-@contextmanager
-def fresh_page(server: Server, browser: Any) -> Iterator[NotebookPage]:
-    page = browser.new_page(viewport={"width": 1200, "height": 1400})
-    page.set_default_timeout(60_000)
-    opened = NotebookPage(page, server)
-    yield opened
-    page.close()
-    server.calm(opened.opened)
-    assert opened.complaints == []
-    own = (server.url, server.url.replace("http", "ws", 1), "data:", "blob:", "file:", "about:")
-    assert [url for url in opened.asked if not url.startswith(own)] == [], "no other host is asked for anything"
 
 
 @pytest.fixture

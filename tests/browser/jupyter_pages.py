@@ -9,7 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Container
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,20 @@ class NotebookPage:
         return self.page.evaluate(
             "([name, args]) => window.jupyterapp.commands.execute(name, args).then(() => null)", [name, args]
         )
+
+
+@contextmanager
+def fresh_page(server: Server, browser: Any) -> Iterator[NotebookPage]:
+    """A page; in the end its console has to be silent, and nobody but the server asked."""
+    page = browser.new_page(viewport={"width": 1200, "height": 1400})
+    page.set_default_timeout(60_000)
+    opened = NotebookPage(page, server)
+    yield opened
+    page.close()
+    server.calm(opened.opened)
+    assert opened.complaints == []
+    own = (server.url, server.url.replace("http", "ws", 1), "data:", "blob:", "file:", "about:")
+    assert [url for url in opened.asked if not url.startswith(own)] == [], "no other host is asked for anything"
 
 
 def code(*sources: str) -> list[dict[str, Any]]:
