@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import pytest
@@ -98,6 +100,25 @@ def write_long_journal(path: Path) -> None:
         lab.admit("r", f"{number % 37} " * 130)
         lab.release("r")
     jsonl.save(lab.journal, path)
+
+
+@contextmanager
+def interrupted(code: CodeType, moment: int) -> Iterator[None]:
+    """Ctrl-C as the function of this code begins for the ``moment``-th time, the first being number 0."""
+    left = moment
+
+    def look(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal left
+        if event == "call" and frame.f_code is code:
+            left -= 1
+            if left == -1:
+                signal.raise_signal(signal.SIGINT)
+
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
 
 
 def run_python(code: str, *args: str) -> str:

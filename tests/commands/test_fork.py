@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 from command_lines import refusal, run
-from helpers import SEED_PROMPTS, assert_sound, needs, snapshot
+from helpers import SEED_PROMPTS, assert_sound, interrupted, needs, snapshot
 
 from kvnb.commands.complete import complete
 from kvnb.commands.panels import DashboardPanel
@@ -126,25 +122,6 @@ def test_what_cannot_be_done_is_one_line_and_leaves_no_pool(story: Session, line
     before = snapshot(story.lab())
     assert says in refusal(story, line)
     assert (list(story.labs), story.current, snapshot(story.lab())) == (["pool"], "pool", before)
-
-
-@contextmanager
-def interrupted(code: Any, moment: int) -> Iterator[None]:
-    """Ctrl-C as the ``moment``-th command is carried out, the first of them being number 0."""
-    left = moment
-
-    def look(frame: FrameType, event: str, argument: Any) -> None:
-        nonlocal left
-        if event == "call" and frame.f_code is code:
-            left -= 1
-            if left == -1:
-                signal.raise_signal(signal.SIGINT)
-
-    sys.setprofile(look)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
 
 
 @pytest.mark.parametrize("moment", range(12))

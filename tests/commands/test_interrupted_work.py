@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any
-
 import pytest
 from command_lines import run
-from helpers import assert_sound, snapshot
+from helpers import assert_sound, interrupted, snapshot
 
 from kvnb.journal.execution import Execution
 from kvnb.session import Session
@@ -30,25 +23,6 @@ def pools(session: Session) -> Session:
     return session
 
 
-@contextmanager
-def interrupted_at_command(moment: int) -> Iterator[None]:
-    """Ctrl-C as the engine begins the ``moment``-th command, the first of them being number 0."""
-    left = moment
-
-    def look(frame: FrameType, event: str, argument: Any) -> None:
-        nonlocal left
-        if event == "call" and frame.f_code is Execution.run.__code__:
-            left -= 1
-            if left == -1:
-                signal.raise_signal(signal.SIGINT)
-
-    sys.setprofile(look)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
-
-
 @pytest.mark.parametrize("moment", [0, 1, STEPS // 2, STEPS - 3])
 @pytest.mark.parametrize(
     "line",
@@ -57,7 +31,7 @@ def interrupted_at_command(moment: int) -> Iterator[None]:
 def test_an_interrupt_leaves_every_pool_as_it_was(pools: Session, line: str, moment: int) -> None:
     labs = dict(pools.labs)
     before = {name: snapshot(lab) for name, lab in labs.items()}
-    with pytest.raises(KeyboardInterrupt) as caught, interrupted_at_command(moment):
+    with pytest.raises(KeyboardInterrupt) as caught, interrupted(Execution.run.__code__, moment):
         run(pools, line)
     assert type(caught.value) is KeyboardInterrupt
     assert (pools.labs, pools.current) == (labs, "other")
@@ -68,7 +42,7 @@ def test_an_interrupt_leaves_every_pool_as_it_was(pools: Session, line: str, mom
 
 @pytest.mark.parametrize("line", ["verify --pool mine", "replay --pool mine", "load mine.jsonl --copy"])
 def test_what_was_interrupted_can_be_given_again(pools: Session, line: str) -> None:
-    with pytest.raises(KeyboardInterrupt), interrupted_at_command(STEPS // 2):
+    with pytest.raises(KeyboardInterrupt), interrupted(Execution.run.__code__, STEPS // 2):
         run(pools, line)
     assert f"{STEPS} steps" in str(run(pools, line))
     run(pools, "use mine", "admit again ABCD")
@@ -78,7 +52,7 @@ def test_what_was_interrupted_can_be_given_again(pools: Session, line: str) -> N
 def test_a_lab_that_verifies_itself_is_interrupted_in_the_same_way(pools: Session) -> None:
     lab = pools.lab("mine")
     before = snapshot(lab)
-    with pytest.raises(KeyboardInterrupt), interrupted_at_command(STEPS // 2):
+    with pytest.raises(KeyboardInterrupt), interrupted(Execution.run.__code__, STEPS // 2):
         lab.verify()
     assert snapshot(lab) == before
     assert lab.verify().holds
