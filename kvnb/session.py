@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kvnb.errors import UnknownName, named, nearest
-from kvnb.journal.journal import Cell
-from kvnb.lab import Lab
+
+if TYPE_CHECKING:
+    from kvnb.journal.journal import Cell
+    from kvnb.lab import Lab
 
 DEFAULTS: dict[str, Any] = {
     "block_size": 4,
@@ -73,6 +75,8 @@ class Session:
 
     def new(self, num_blocks: int | None = None, *, name: str = "pool", **settings: Any) -> tuple[Lab, Lab | None]:
         """Make a pool and use it; the second value is the pool of that name that it replaced, closed."""
+        from kvnb.lab import Lab
+
         given = {**self.defaults, **settings}
         return self._start(name, lambda old: Lab(num_blocks, name=name, replacing=old, **given))
 
@@ -80,6 +84,8 @@ class Session:
         self, path: str | Path, *, name: str | None = None, copy: bool = False, device: str | None = None
     ) -> tuple[Lab, Lab | None]:
         """Load a journal file as a pool (under the file's own pool name) and use it; see ``Lab.load``."""
+        from kvnb.lab import Lab
+
         name = name or Lab.peek_name(path)
         return self._start(name, lambda old: Lab.load(path, name=name, copy=copy, device=device, replacing=old))
 

@@ -1,18 +1,16 @@
 """IPython only: ``%kvpool`` and ``%%kvpool``, their completion, what cells leave behind.
 
-Must not know: how a command works; every line goes to ``kvnb.commands``.
+Must not know: how a command works; every line goes to ``kvnb.commands``, which is imported when the first one comes.
 """
 
 from __future__ import annotations
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from kvnb.commands.panels import close_resting
 from kvnb.magics.cells import CellRecorder
 from kvnb.magics.completion import make_matcher
 from kvnb.magics.kvpool import KVPool
 from kvnb.magics.statements import BareMagic
-from kvnb.views.canvas import close_all
 
 _KEY = "_kvnb_extension"
 
@@ -39,6 +37,9 @@ class Extension:
 
     def remove(self) -> None:
         """Take everything away and close the pools' logs."""
+        from kvnb.commands.panels import close_resting
+        from kvnb.views.canvas import close_all
+
         self.magics.session.close_all()
         close_all()  # canvases go back to their still forms
         close_resting()

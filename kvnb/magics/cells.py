@@ -5,14 +5,17 @@ Must not know: how a record is written, and what the steps mean.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 from kvnb.journal import records
 from kvnb.journal.journal import Cell
-from kvnb.lab import Lab
 from kvnb.session import Session
+
+if TYPE_CHECKING:
+    from kvnb.lab import Lab
 
 
 class CellRecorder:

@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from keyword import iskeyword
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
 from IPython.display import display
 from traitlets import Bool, Enum, Int, TraitError, Unicode, observe, validate
 
-from kvnb.commands import VERBS, Outcome, run_line, run_script
-from kvnb.commands.grammar import Word, split
-from kvnb.commands.help import overview
-from kvnb.commands.run import Evaluate, run_words
 from kvnb.core.policy import FREE_RULES
 from kvnb.errors import CommandError, SettingError, one_line
 from kvnb.magics.statements import bare_calls
@@ -26,6 +22,11 @@ from kvnb.manager.hash_functions import HASH_FUNCTIONS
 from kvnb.prompts import get_tokenizer
 from kvnb.session import DEFAULTS, Session
 from kvnb.tensors.shapes import DEVICES, DTYPES
+
+if TYPE_CHECKING:
+    from kvnb.commands import Outcome
+    from kvnb.commands.grammar import Word
+    from kvnb.commands.run import Evaluate
 
 
 @magics_class
@@ -69,7 +70,11 @@ class KVPool(Magics):
     @no_var_expand
     @line_cell_magic
     def kvpool(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
-        """Placeholder, replaced below by the help made from the table of verbs."""
+        """Run a command on a pool of KV-cache blocks, in a cell a script of them; ``%kvpool -h`` lists the verbs."""
+        from kvnb.commands import Outcome, run_line, run_script
+        from kvnb.commands.grammar import split
+        from kvnb.commands.run import run_words
+
         evaluate = self._evaluator(local_ns or {})
         if cell is None:
             return self._given_back(self._show(run_line(self.session, line, evaluate)), line)
@@ -143,4 +148,12 @@ def _take_into(words: list[Word]) -> tuple[str | None, list[Word]]:
     return None, words
 
 
-KVPool.kvpool.__doc__ = f"{overview()}\n\n" + "\n".join(f"  %kvpool {verb.usage}" for verb in VERBS.values())
+def _help() -> str:
+    """Help made from the table of verbs, which nobody needs before they ask."""
+    from kvnb.commands import VERBS
+    from kvnb.commands.help import overview
+
+    return f"{overview()}\n\n" + "\n".join(f"  %kvpool {verb.usage}" for verb in VERBS.values())
+
+
+KVPool.kvpool.getdoc = _help  # type: ignore[union-attr]  # what IPython asks for `%kvpool?`

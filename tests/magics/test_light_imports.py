@@ -17,6 +17,17 @@ HEAVY = [
     "tqdm",
 ]  # fmt: skip
 
+NOT_BEFORE_A_COMMAND = [
+    "kvnb.commands", "kvnb.cli", "kvnb.lab", "kvnb.memory", "kvnb.results", "kvnb.export", "kvnb.views", "kvnb.live",
+    "kvnb.journal.verification", "kvnb.journal.notebook_file", "kvnb.tensors.store",
+]  # fmt: skip
+NOT_BEFORE_THEY_ARE_ASKED_FOR = [
+    "kvnb.export",
+    "kvnb.views.figures.timeline",
+    "kvnb.views.dashboard.dashboard",
+    "kvnb.tensors.store",
+]
+
 SHELL = """
 import json, sys, time
 from IPython.core.interactiveshell import InteractiveShell
@@ -76,32 +87,29 @@ except KvnbError as error:
     assert run_python(code) == "a table of the journal needs pandas: pip install pandas"
 
 
-def test_loading_the_magics_brings_nothing_heavy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def loaded_by(cell: str, folder: Path, *options: str) -> tuple[set[str], float]:
+    """The modules that a cell brings to a fresh IPython, and how many milliseconds it takes."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", SHELL],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment(tmp_path),
-        cwd=tmp_path,
-    )
+        [sys.executable, *options, "-c", SHELL.replace("%load_ext kvnb", cell.replace("\n", "\\n"))],
+        capture_output=True, text=True, timeout=120, env=environment(folder), cwd=folder,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    loaded, spent = json.loads(done.stdout.splitlines()[-1])
-    assert not set(loaded) & set(HEAVY)
+    modules, spent = json.loads(done.stdout.splitlines()[-1])
+    return set(modules), spent
+
+
+def test_loading_the_magics_brings_nothing_heavy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loaded, spent = loaded_by("%load_ext kvnb", tmp_path, "-W", "error")
+    assert not loaded & {*HEAVY, *NOT_BEFORE_A_COMMAND}
     with capsys.disabled():
         print(f"\n%load_ext kvnb: {spent:.0f} ms after IPython's own start, {len(loaded)} modules")
 
 
 def test_a_pool_without_memory_loads_no_torch_nor_anything_heavy_even_to_show_itself(tmp_path: Path) -> None:
-    code = SHELL.replace(
-        '"%load_ext kvnb")', '"%load_ext kvnb\\n%kvpool new 11 --device none\\n%kvpool admit r0 ABC\\n%kvpool show")'
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment(tmp_path), cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    loaded, _ = json.loads(done.stdout.splitlines()[-1])
-    assert not set(loaded) & set(HEAVY)
+    cell = "%load_ext kvnb\n%kvpool new 11 --device none\n%kvpool admit r0 ABC\n%kvpool show"
+    loaded, _ = loaded_by(cell, tmp_path)
+    assert "kvnb.views.text" in loaded
+    assert not loaded & {*HEAVY, *NOT_BEFORE_THEY_ARE_ASKED_FOR}
 
 
 def test_the_tests_run_on_this_checkout() -> None:
