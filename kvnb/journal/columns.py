@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kvnb.core.events import Back, Cleared, Dropped, Front, Hashed, Hit, Took, Unhashed
 from kvnb.journal.journal import Journal, Step
-from kvnb.journal.past import NEAREST, Past
+from kvnb.journal.past import NEAREST, Folded, Past
 from kvnb.journal.state import State
 from kvnb.manager.events import Extended
+
+T = TypeVar("T", bound=Folded)
 
 EMPTY, CACHED, ONE, SHARED = range(4)
 """The kinds of a block: free and empty, free and cached, one owner, several."""
@@ -100,17 +102,26 @@ def walk(journal: Journal, until: int | None = None) -> Iterator[tuple[int, Fold
 
     The fold is the same object as long as nothing is undone.
     """
-    steps, num_blocks = journal.steps[:until], journal.behaviour.num_blocks
+    num_blocks = journal.behaviour.num_blocks
     everything = range(1, num_blocks)
+    for number, fold, is_own in moments(journal, until, lambda: Fold(num_blocks), Fold.apply):
+        yield number, fold, fold.touched if number and is_own else everything
+
+
+def moments(
+    journal: Journal, until: int | None, new: Callable[[], T], fold: Callable[[T, Step], object]
+) -> Iterator[tuple[int, T, bool]]:
+    """Step number, what the steps in effect after it fold to, whether this step is one of them; from the new pool, 0."""
+    steps = journal.steps[:until]
     # Nobody goes back where nothing is undone, and no snapshot is needed.
     spacing = NEAREST if len(journal.lineage(len(steps))) < len(steps) else sys.maxsize
-    past = Past(steps, journal.lines, lambda: Fold(num_blocks), Fold.apply, spacing)
+    past = Past(steps, journal.lines, new, fold, spacing)
     moment = past.reach(0)
-    yield 0, moment.thing, everything
+    yield 0, moment.thing, True
     for step in steps:
         end = journal.lines.end(step.number)
         moment = past.reach(end, moment)
-        yield step.number, moment.thing, moment.thing.touched if end == step.number else everything
+        yield step.number, moment.thing, end == step.number
 
 
 # --- how many ------------------------------------------------------------------------------------------------
