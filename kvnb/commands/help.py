@@ -1,4 +1,4 @@
-"""Help made from the table: for ``-h``, ``%kvpool?``, README.
+"""Help made from the table: for ``-h``, ``%kvpool?``, the page of verbs.
 
 Must not know: where it is shown.
 """
@@ -53,7 +53,7 @@ def by_kind(verbs: Iterable[Verb], kinds: Mapping[str, str]) -> list[str]:
 
 
 def markdown_table(verbs: Iterable[Verb]) -> str:
-    """The table of README: verb, kind, what it does."""
+    """The table of ``docs/verbs.md``: verb, kind, what it does."""
     rows = ["| verb | kind | what it does |", "|---|---|---|"]
     rows += [f"| `{verb.usage}` | {verb.kind} | {verb.help} |" for verb in verbs]
     return "\n".join(rows)

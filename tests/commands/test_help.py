@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from command_lines import run
 from helpers import ROOT
@@ -52,25 +54,29 @@ def test_help_for_a_choice_lists_the_choices(session: Session) -> None:
     assert "(front-back, back)" in says
 
 
-def test_readme_lists_the_verbs_as_the_table_has_them() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = readme.split("<!-- verbs -->\n")[1].split("\n<!-- /verbs -->")[0]
+def test_the_page_of_verbs_lists_them_as_the_table_has_them() -> None:
+    page = (ROOT / "docs" / "verbs.md").read_text(encoding="utf-8")
+    block = page.split("<!-- verbs -->\n")[1].split("\n<!-- /verbs -->")[0]
     assert block == markdown_table(VERBS.values())
 
 
-def readme_lines(heading: str) -> list[str]:
+TOUR = "README.md", "A tour in ten lines"
+WALKED = [("docs/memory.md", "Memory"), ("docs/pictures.md", "Pictures"), ("docs/what-if.md", "What if")]
+
+
+def lines_of(page: str, heading: str) -> list[str]:
     """The command lines of the first block of text under a heading, without what is said behind them."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = readme.split(f"\n## {heading}\n")[1].split("```text\n")[1].split("```")[0]
+    below = (ROOT / page).read_text(encoding="utf-8").split(f"# {heading}\n")[1]
+    block = below.split("```text\n")[1].split("```")[0]
     return [line.removeprefix("%kvpool ").split("  ")[0] for line in block.splitlines() if line.startswith("%kvpool ")]
 
 
-@pytest.mark.parametrize("heading", ["A tour in ten lines", "Memory", "Pictures", "What if"])
-def test_the_commands_that_readme_shows_can_be_typed_one_after_the_other(session: Session, heading: str) -> None:
-    lines = readme_lines(heading)
+@pytest.mark.parametrize(("page", "heading"), [TOUR, *WALKED], ids=lambda name: name)
+def test_the_commands_that_a_page_shows_can_be_typed_one_after_the_other(session: Session, page: str, heading: str) -> None:
+    lines = lines_of(page, heading)
     assert len(lines) > 8
     if heading in ("Pictures", "What if"):
-        run(session, *readme_lines("A tour in ten lines"))
+        run(session, *lines_of(*TOUR))
     run(session, *[line.replace("2GiB", "2MiB") for line in lines])  # 2 GiB are for a reader who has them
     assert session.lab().verify().holds
 
@@ -79,5 +85,13 @@ def test_the_commands_about_the_dashboard_can_be_typed_in_the_folder_of_the_note
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT / "notebooks")
-    run(session, *readme_lines("A tour in ten lines"), *readme_lines("The dashboard"))
+    run(session, *lines_of(*TOUR), *lines_of("docs/dashboard.md", "The dashboard"))
     assert session.current == "watch"
+
+
+def test_the_commands_that_leave_a_notebook_can_be_typed(
+    session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(session, *lines_of(*TOUR), *lines_of("docs/reports.md", "Leaving the notebook"))
+    assert {path.suffix for path in tmp_path.iterdir()} == {".py", ".ipynb", ".html", ".jsonl"}

@@ -1,10 +1,11 @@
-"""README's pictures: the journal they are made from, what the script takes of it, and that the files are of this journal."""
+"""The moving picture and the still one: the journal they are made from, what is taken of it, and that the files are of it."""
 
 from __future__ import annotations
 
 import json
 import re
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from helpers import ROOT
@@ -16,7 +17,7 @@ from kvnb.journal import State
 from kvnb.manager.events import Ended
 
 make = loaded(NOTEBOOKS / "pictures" / "make.py")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MADE = json.loads(make.RECORD.read_text(encoding="utf-8"))
 LARGEST = {".png": 600_000, ".webp": 1_500_000}
 
@@ -42,7 +43,7 @@ def test_all_that_can_happen_to_a_block_happens_in_the_story(story: Lab):
     assert any(held_by(story.journal.state_at(step.number), 3) for step in steps)
 
 
-def test_what_readme_tells_of_the_story_is_so(story: Lab):
+def test_what_the_page_about_the_dashboard_tells_of_the_story_is_so(story: Lab):
     assert held_by(story.journal.state_at(4), 3) == {1, 2, 3}
     assert plucked(story, 9) == {4, 5, 6}
     assert story.journal.steps[11].command.verb == "preempt"
@@ -75,8 +76,9 @@ def test_the_files_are_of_this_journal_and_as_the_script_left_them(story: Lab):
         assert sha256((make.HERE / name).read_bytes()).hexdigest() == digest, name
 
 
-def test_readme_names_each_of_them_and_no_other():
-    assert set(re.findall(r"notebooks/pictures/([\w-]+\.(?:png|webp))", README)) == set(MADE["files"])
+def test_the_pages_show_each_of_them_and_no_other():
+    shown = {name for page in PAGES for name in re.findall(r"pictures/([\w-]+\.(?:png|webp))", page.read_text(encoding="utf-8"))}
+    assert shown == set(MADE["files"])
 
 
 def test_they_are_small():
@@ -85,17 +87,21 @@ def test_they_are_small():
         assert path.stat().st_size <= LARGEST[path.suffix], name
 
 
-def test_each_picture_has_a_dark_form_and_words_for_those_who_do_not_see_it():
-    pictures = re.findall(r"<picture>.*?</picture>", README, re.DOTALL)
-    assert len(pictures) == len(MADE["files"]) / 2
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_each_picture_has_a_dark_form_and_words_for_those_who_do_not_see_it(page: Path):
+    text = page.read_text(encoding="utf-8")
+    pictures = re.findall(r"<picture>.*?</picture>", text, re.DOTALL)
+    assert len(pictures) == text.count("<img ")
     for picture in pictures:
         light, dark = (
-            re.search(rf'{attribute}="[^"]*/(\w+)-{theme}\.', picture)
+            re.search(rf'{attribute}="([^"]*/\w+)-{theme}(\.\w+)"', picture)
             for attribute, theme in (("src", "light"), ("srcset", "dark"))
         )
         assert light
         assert dark
-        assert light[1] == dark[1]
+        assert light.groups() == dark.groups()
+        for theme in make.THEMES:
+            assert (page.parent / f"{light[1]}-{theme}{light[2]}").is_file()
         assert "(prefers-color-scheme: dark)" in picture
         assert len(re.findall(r'alt="([^"]{60,})"', picture)) == 1
 

@@ -13,9 +13,9 @@ from kvnb.export import SUFFIXES
 
 
 def lines() -> list[list[str]]:
-    """The commands that README shows, as words."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = readme.split("\n## In the shell\n")[1].split("```sh\n")[1].split("```")[0]
+    """The commands that the page about the shell shows, as words."""
+    page = (ROOT / "docs" / "shell.md").read_text(encoding="utf-8")
+    block = page.split("```sh\n")[1].split("```")[0]
     return [shlex.split(line, comments=True)[1:] for line in block.splitlines()]
 
 
@@ -27,7 +27,7 @@ def lesson(folder: Path) -> Path:
     return folder / "lesson.ipynb"
 
 
-def test_the_commands_that_readme_shows_can_be_typed_one_after_the_other(typed: Typed, lesson: Path) -> None:
+def test_the_commands_that_the_page_shows_can_be_typed_one_after_the_other(typed: Typed, lesson: Path) -> None:
     needs("plotly")
     assert len(lines()) > 8
     for words in lines():
@@ -93,6 +93,6 @@ def test_parameters_reach_the_notebook_as_numbers_and_texts(monkeypatch: pytest.
     assert given["execute"] is True
 
 
-def test_readme_speaks_of_every_command_that_is_the_shells_own() -> None:
+def test_the_page_speaks_of_every_command_that_is_the_shells_own() -> None:
     shown = {words[0] for words in lines()} | {"completion", "replay"}
     assert {command.name for command in COMMANDS.values() if command.kind == "manages"} <= shown
