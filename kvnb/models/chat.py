@@ -94,7 +94,8 @@ def render(checkpoint: Checkpoint, messages: Sequence[Mapping[str, str]], add_ge
     except ImportError as error:
         raise MissingPackage.named("transformers", "a chat template") from error
     # A template sees the names of the special tokens only, so that the vocabulary need not be read.
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(BPE()), **_special_tokens(checkpoint.folder))
+    fast: Any = PreTrainedTokenizerFast
+    tokenizer = fast(tokenizer_object=Tokenizer(BPE()), **_special_tokens(checkpoint.folder))
     try:
         text = tokenizer.apply_chat_template(
             [dict(message) for message in messages],

@@ -71,9 +71,9 @@ def _convert(source: Path, stamp: dict[str, Any], progress: Each) -> Path:
 def _texts(config: Mapping[str, Any], vocabulary: Vocabulary) -> dict[str, str]:
     """The files beside the weights."""
     bos, ends = vocabulary.token_id("bos"), {vocabulary.token_id(role) for role in ("eos", "eot")} - {None}
-    ids = {"bos_token_id": bos, "eos_token_id": sorted(ends, key=lambda token: token or 0)}
+    ids: dict[str, Any] = {"bos_token_id": bos, "eos_token_id": sorted(ends, key=lambda token: token or 0)}
     texts = {
-        "config.json": _json(config | ids), "generation_config.json": _json(ids),
+        "config.json": _json({**config, **ids}), "generation_config.json": _json(ids),
         "tokenizer_config.json": _json(vocabulary.config()), "tokenizer.json": vocabulary.tokenizer_json(),
     }  # fmt: skip
     return texts if vocabulary.chat_template is None else texts | {"chat_template.jinja": vocabulary.chat_template}
