@@ -49,6 +49,8 @@ class Session:
         self.panels: dict[str | Path, Panel] = {}
         self.current: str | None = None
         self.defaults = dict(DEFAULTS)
+        # The numbers of the quiz's questions that were answered.
+        self.answered: set[int] = set()
         self.on_start: list[Callable[[Lab], None]] = []
         self._started = 0
         self._cell: Cell | None = None
@@ -78,16 +80,25 @@ class Session:
         from kvnb.lab import Lab
 
         given = {**self.defaults, **settings}
+        if settings.get("model", "tiny") != "tiny" and "tokenizer" not in settings:
+            given["tokenizer"] = None  # a checkpoint has its own
         return self._start(name, lambda old: Lab(num_blocks, name=name, replacing=old, **given))
 
     def load(
-        self, path: str | Path, *, name: str | None = None, copy: bool = False, device: str | None = None
+        self,
+        path: str | Path,
+        *,
+        name: str | None = None,
+        copy: bool = False,
+        device: str | None = None,
+        model: str | None = None,
     ) -> tuple[Lab, Lab | None]:
         """Load a journal file as a pool (under the file's own pool name) and use it; see ``Lab.load``."""
         from kvnb.lab import Lab
 
         name = name or Lab.peek_name(path)
-        return self._start(name, lambda old: Lab.load(path, name=name, copy=copy, device=device, replacing=old))
+        where = {"device": device, "model": model}
+        return self._start(name, lambda old: Lab.load(path, name=name, copy=copy, replacing=old, **where))
 
     def fork(self, name: str, at: int | None = None, *, pool: str | None = None, **settings: Any) -> tuple[Lab, Lab | None]:
         """Make the pool ``name`` of what another one did, under other settings, and use it; see ``Lab.fork``."""
