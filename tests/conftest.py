@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from hypothesis import HealthCheck, settings
+from real_model import smollm2  # noqa: F401  (a fixture for every folder)
 
 # The hash of a first block depends on it (as in vLLM), so that goldens hold only without it.
 os.environ.pop("PYTHONHASHSEED", None)

@@ -46,35 +46,42 @@ CUTS: dict[str, list[dict[str, Any]]] = {
 _WHOLE_WORDS = ("llama-bpe", "tekken")
 """Here a word that is in the vocabulary is a token whether merges lead to it or not, and texts begin with a BOS token."""
 
-_UNKNOWN, _CONTROL, _USER = 2, 3, 4
+_NORMAL, _UNKNOWN, _CONTROL, _USER = 1, 2, 3, 4
+
+_SPACE = "\u2581"
+"""SentencePiece writes a space so."""
 
 
 class Vocabulary:
-    """The tokens of a GGUF file. Raises SettingError for a vocabulary that cannot be made a ``tokenizer.json``."""
+    """The tokens of a GGUF file: byte-level BPE (``gpt2``) or SentencePiece's BPE (``llama``).
+
+    Raises SettingError for a vocabulary that cannot be made a ``tokenizer.json``.
+    """
 
     def __init__(self, file: Gguf, vocab_size: int) -> None:
         self._said = {
             key.removeprefix("tokenizer."): value for key, value in file.metadata.items() if key.startswith("tokenizer.")
         }
         self._path = file.path
-        model, self.pre = self._said.get("ggml.model"), self._pre(str(file.metadata.get("general.architecture")))
-        if model != "gpt2":
-            known = "byte-level BPE (gpt2) is, SentencePiece and others are not"
+        model = self._said.get("ggml.model")
+        if model not in ("gpt2", "llama"):
+            known = "gpt2 (byte-level BPE) and llama (SentencePiece) are"
             raise SettingError(
                 f"{file.path}: the tokenizer {one_line(str(model))} is not supported: {known}: give the folder instead"
             )
-        if self.pre not in CUTS:
-            known = ", ".join(CUTS)
-            raise SettingError(
-                f"{file.path}: how the tokenizer {one_line(str(self.pre))} cuts text is not known here: {known} are"
-            )
+        self._pieces = model == "llama"
+        self.pre = None if self._pieces else self._cut(str(file.metadata.get("general.architecture")))
         self.tokens: list[str] = self._said.get("ggml.tokens", [])
-        self.kinds: list[int] = self._said.get("ggml.token_type", [1] * len(self.tokens))
+        self.kinds: list[int] = self._said.get("ggml.token_type", [_NORMAL] * len(self.tokens))
         self._check(vocab_size)
 
-    def _pre(self, architecture: str) -> Any:
+    def _cut(self, architecture: str) -> str:
         # Qwen has one tokenizer only, so that a file from before there was such a key can be read too.
-        return self._said.get("ggml.pre", "qwen2" if architecture.startswith("qwen") else None)
+        pre = self._said.get("ggml.pre", "qwen2" if architecture.startswith("qwen") else None)
+        if pre not in CUTS:
+            known = ", ".join(CUTS)
+            raise SettingError(f"{self._path}: how the tokenizer {one_line(str(pre))} cuts text is not known here: {known} are")
+        return str(pre)
 
     def _check(self, vocab_size: int) -> None:
         if not self.tokens or len(self.kinds) != len(self.tokens) or len(set(self.tokens)) != len(self.tokens):
@@ -96,7 +103,9 @@ class Vocabulary:
     @property
     def adds_bos(self) -> bool:
         """Whether a text begins with the BOS token."""
-        return self.token_id("bos") is not None and bool(self._said.get("ggml.add_bos_token", self.pre in _WHOLE_WORDS))
+        return self.token_id("bos") is not None and bool(
+            self._said.get("ggml.add_bos_token", self._pieces or self.pre in _WHOLE_WORDS)
+        )
 
     def config(self) -> dict[str, Any]:
         """The ``tokenizer_config.json``."""
@@ -107,15 +116,56 @@ class Vocabulary:
 
     def tokenizer_json(self) -> str:
         """The ``tokenizer.json``, the same text for the same file."""
-        return json.dumps(
-            {
-                "version": "1.0", "truncation": None, "padding": None, "added_tokens": self._added(),
-                "normalizer": {"type": "NFC"} if self.pre == "qwen2" else None,
-                "pre_tokenizer": {"type": "Sequence", "pretokenizers": CUTS[self.pre]},
-                "post_processor": self._begin(), "decoder": _GPT2 | {"add_prefix_space": True}, "model": self._model(),
-            },
-            ensure_ascii=False,
-        )  # fmt: skip
+        whole = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": self._added()}
+        whole |= self._like_sentencepiece() if self._pieces else self._like_gpt2()
+        return json.dumps(whole | {"post_processor": self._begin()}, ensure_ascii=False)
+
+    def _like_gpt2(self) -> dict[str, Any]:
+        merges = [merge.split(" ") for merge in self._said.get("ggml.merges", [])]
+        known = set(self.tokens)
+        if not merges or not all(len(pair) == 2 and {*pair, "".join(pair)} <= known for pair in merges):
+            raise SettingError(f"{self._path}: its tokenizer's merges are missing or damaged: fetch it again")
+        return {
+            "normalizer": {"type": "NFC"} if self.pre == "qwen2" else None,
+            "pre_tokenizer": {"type": "Sequence", "pretokenizers": CUTS[str(self.pre)]},
+            "decoder": _BYTES, "model": self._model(merges, ignore_merges=self.pre in _WHOLE_WORDS),
+        }  # fmt: skip
+
+    def _like_sentencepiece(self) -> dict[str, Any]:
+        """A space is a letter of its own, a letter that is in no token is the tokens of its bytes."""
+        prefixed = self._said.get("ggml.add_space_prefix", True)
+        start = [{"type": "Prepend", "prepend": _SPACE}] if prefixed else []
+        end = [{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if prefixed else []
+        spaces, back = ({"type": "Replace", "pattern": {"String": a}, "content": b} for a, b in ((" ", _SPACE), (_SPACE, " ")))
+        unknown = self.token_id("unknown")
+        settings = {"unk_token": None if unknown is None else self.tokens[unknown], "fuse_unk": True, "byte_fallback": True}
+        return {
+            "normalizer": {"type": "Sequence", "normalizers": [*start, spaces]},
+            "pre_tokenizer": None,
+            "decoder": {"type": "Sequence", "decoders": [back, {"type": "ByteFallback"}, {"type": "Fuse"}, *end]},
+            "model": self._model(self._merges_by_score(), **settings),
+        }
+
+    def _merges_by_score(self) -> list[list[str]]:
+        """SentencePiece keeps no merges: of two neighbours it joins those whose token has the best score."""
+        scores = self._said.get("ggml.scores", [])
+        if len(scores) != len(self.tokens):
+            raise SettingError(f"{self._path}: the scores of its tokens are missing or damaged: fetch it again")
+        known = {token for token, kind in zip(self.tokens, self.kinds, strict=True) if kind == _NORMAL}
+        order = sorted((number for number, token in enumerate(self.tokens) if token in known), key=lambda n: (-scores[n], n))
+        words = (self.tokens[number] for number in order)
+        return [[word[:i], word[i:]] for word in words for i in range(1, len(word)) if word[:i] in known and word[i:] in known]
+
+    def _model(self, merges: list[list[str]], **settings: Any) -> dict[str, Any]:
+        plain: dict[str, Any] = {
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+        }
+        plain |= {"fuse_unk": False, "byte_fallback": False, "ignore_merges": False}
+        vocab = {token: number for number, token in enumerate(self.tokens)}
+        return {"type": "BPE"} | plain | settings | {"vocab": vocab, "merges": merges}
 
     def _added(self) -> list[dict[str, Any]]:
         plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
@@ -138,14 +188,3 @@ class Vocabulary:
             "pair": [start, text, start, more],
             "special_tokens": known,
         }
-
-    def _model(self) -> dict[str, Any]:
-        merges = [merge.split(" ") for merge in self._said.get("ggml.merges", [])]
-        known = set(self.tokens)
-        if not merges or not all(len(pair) == 2 and {*pair, "".join(pair)} <= known for pair in merges):
-            raise SettingError(f"{self._path}: its tokenizer's merges are missing or damaged: fetch it again")
-        return {
-            "type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
-            "fuse_unk": False, "byte_fallback": False, "ignore_merges": self.pre in _WHOLE_WORDS,
-            "vocab": {token: number for number, token in enumerate(self.tokens)}, "merges": merges,
-        }  # fmt: skip
