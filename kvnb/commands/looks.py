@@ -166,14 +166,14 @@ LOOKS = (
         _diff, ("diff 0 3", "diff 2 3", "diff pool pool"),
     ),
     Verb(
-        "timeline", "looks", "the history as a figure: the order of the free queue, usage, or each block's life",
+        "timeline", "looks", "the history as a figure: the free queue's order, usage, each block's life, or what prefills cost",
         (
-            Arg("which", "queue, usage or blocks", name, suggest=NAMES),
+            Arg("which", "queue, usage, blocks or prefill (tokens computed, and saved by the cache)", name, suggest=NAMES),
             Arg("by", "what colours a long queue's heat map", name, option=True, suggest=("cached", "age", "owner")),
             Arg("until", "the last step that is drawn", whole, option=True, metavar="K"),
             Arg("dark", "for a dark page", option=True),
         ),
-        _timeline, ("timeline", "timeline usage", "timeline blocks"),
+        _timeline, ("timeline", "timeline usage", "timeline blocks", "timeline prefill"),
     ),
     Verb(
         "dashboard", "looks", "the pool live, in one panel: watch it, drive it, go back in time", _PANEL, dashboard_verb,

@@ -17,14 +17,13 @@ from kvnb.journal.journal import Cell
 from kvnb.journal.notebook_file import embedded
 from kvnb.version import __version__
 from kvnb.views import html, text
-from kvnb.views.figures import timeline
+from kvnb.views.figures import NAMES, timeline
 from kvnb.views.progress import progress
 from kvnb.views.verdicts import difference_text
 from kvnb.views.words import count, short
 
 MOST_STEPS = 1000
 """Of more steps the first and last half of that are listed."""
-_TIMELINES = ("queue", "usage", "blocks")
 
 
 def pool_page(journal: Journal, file: str) -> str:
@@ -33,7 +32,7 @@ def pool_page(journal: Journal, file: str) -> str:
     state = clean(html.state_html(journal, journal.state, len(journal)))
     parts = [
         f'<h2 id="h-state">State</h2>\n<div class="kv-output">{state}</div>',
-        '<h2 id="h-history">History</h2>', *(_timeline(journal, which, figures) for which in _TIMELINES if len(journal)),
+        '<h2 id="h-history">History</h2>', *(_timeline(journal, which, figures) for which in NAMES if len(journal)),
         '<h2 id="h-steps">Steps</h2>', _steps(journal),
     ]  # fmt: skip
     top = "\n".join(filter(None, _head(journal, file)))

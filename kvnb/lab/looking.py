@@ -117,7 +117,7 @@ class LabLooks:
         return self._recorder.log_path
 
     def figure(self, name: str = "queue", **options: Any) -> go.Figure:
-        """A plotly figure of the history: ``queue``, ``usage`` or ``blocks``; options as in ``kvnb.views.figures``.
+        """A plotly figure of the history: ``queue``, ``usage``, ``blocks`` or ``prefill``; options as in ``kvnb.views.figures``.
 
         Raises UnknownName for another name, MissingPackage without plotly.
         """

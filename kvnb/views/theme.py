@@ -72,6 +72,8 @@ class Ground(NamedTuple):
         Blocks by kind where it does not matter whose: in use, the stripes of a shared one, free and cached, free and empty.
     ratio
         The hit ratio.
+    saved
+        Tokens that came from the cache; beside ``used``, which stands for those that were computed.
     """
 
     name: str
@@ -85,11 +87,14 @@ class Ground(NamedTuple):
     kept: str
     empty: str
     ratio: str
+    saved: str
 
 
-LIGHT = Ground("kvnb", WHITE, "#1C1E22", "#5B626B", "#A3A9B1", "#ECEEF1", "#5F5F5F", "#D6D6D6", "#C3C8CF", "#F3F4F6", "#0072B2")
+LIGHT = Ground(
+    "kvnb", WHITE, "#1C1E22", "#5B626B", "#A3A9B1", "#ECEEF1", "#5F5F5F", "#D6D6D6", "#C3C8CF", "#F3F4F6", "#0072B2", HIT
+)
 DARK = Ground(
-    "kvnb_dark", "#111", "#E9EBEE", "#A2A8B0", "#686F78", "#23272C", "#9B9B9B", "#3A3A3A", "#4B525B", "#1C1F24", "#56B4E9"
+    "kvnb_dark", "#111", "#E9EBEE", "#A2A8B0", "#686F78", "#23272C", "#9B9B9B", "#3A3A3A", "#4B525B", "#1C1F24", HIT, "#0072B2"
 )
 
 Painter = Callable[[str], Paint]

@@ -13,8 +13,9 @@ from typing import Any
 import ipywidgets as widgets  # type: ignore[import-untyped]
 
 from kvnb.views.dashboard.lines import VERBS, Fields
-from kvnb.views.figures import NAMES
 
+TIMELINES = ("queue", "usage", "blocks")
+"""Those that are offered: what there is of a pool's blocks. Others are looked at by their verb."""
 HELP = {
     "admit": "Start the request with the text as its prompt; without a text a preempted one resumes",
     "append": "Give the request more tokens: the text",
@@ -58,7 +59,7 @@ class Controls:
         self.slider.observe(self._slid, "value")
         self._link = widgets.jsdlink((self.play, "value"), (self.slider, "value"))
         self.choose = widgets.ToggleButtons(
-            options=[*zip(NAMES, NAMES, strict=True), ("none", "")], value=which, style={"button_width": "72px"}
+            options=[*zip(TIMELINES, TIMELINES, strict=True), ("none", "")], value=which, style={"button_width": "72px"}
         )
         self.choose.observe(lambda change: chosen(change["new"]), "value")
         self.go_on = _button("go on", "Let the buttons change this pool")

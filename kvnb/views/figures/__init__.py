@@ -1,4 +1,4 @@
-"""Timelines: the order of the free queue, usage, the life of each block; as plotly figures, as SVG and as text.
+"""Timelines: the order of the free queue, usage, the life of each block, what prefills cost; as plotly, as SVG, as text.
 
 Must not know: the live pool, notebooks. plotly is imported when a figure is asked for, numpy for a heat map.
 """
@@ -14,13 +14,13 @@ from kvnb.journal import Journal
 if TYPE_CHECKING:
     import plotly.graph_objects as go  # type: ignore[import-untyped]
 
-NAMES = ("queue", "usage", "blocks")
+NAMES = ("queue", "usage", "blocks", "prefill")
 OPTIONS = ("dark", "until", "by")
 """``by`` is the queue's."""
 
 
 def figure(journal: Journal, name: str, **options: Any) -> go.Figure:
-    """The figure ``queue``, ``usage`` or ``blocks`` of a journal; see ``queue_figure`` and its like for the options.
+    """The figure ``queue``, ``usage``, ``blocks`` or ``prefill`` of a journal; see ``queue_figure`` and its like for the options.
 
     Raises UnknownName for another name, MissingPackage without plotly.
     """

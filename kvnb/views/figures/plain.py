@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from kvnb.journal import Journal
 from kvnb.journal.columns import EMPTY, QueueRow, Run, levels, queue_rows, runs
-from kvnb.views.figures.sentences import KINDS, life_words, usage_title
+from kvnb.journal.prefills import prefill_rows
+from kvnb.views.figures.sentences import KINDS, WORK, life_words, prefill_title, usage_title
 from kvnb.views.figures.steps import Steps, command, last_steps, span_text
 from kvnb.views.markup import TO
 from kvnb.views.words import shortened
@@ -58,6 +59,22 @@ def blocks_text(journal: Journal, until: int | None = None) -> str:
     rest = len(lives) - len(told)
     lines += [f"  free and empty all the time: {rest:,} of {len(lives):,}"] * bool(rest)
     return "\n".join([f"the life of each block, {_span(journal, steps)}", *lines])
+
+
+def prefill_text(journal: Journal, until: int | None = None) -> str:
+    """Tokens saved, of those that were looked up, and computed in each of the last steps; columns of what there is."""
+    steps = last_steps(journal, until, STEPS)
+    rows = prefill_rows(journal, steps.first, steps.last)
+    kinds = [kind for kind in range(len(WORK)) if kind < 2 or any(row.work[kind] for row in rows)]
+    table: list[Sequence[str]] = [("step", "", *(WORK[kind] for kind in kinds), "saved so far")]
+    for row in rows:
+        share = row.total.share
+        so_far = "" if share is None else f"{share:.2f} = {row.total.saved:,}/{row.total.prefill:,}"
+        saved = f"{row.work.saved:,} of {row.looked:,}" if row.looked else f"{row.work.saved:,}"
+        others = (f"{row.work[kind]:,}" for kind in kinds[1:])
+        table.append((str(row.number), command(journal, row.number), saved, *others, so_far))
+    head = f"{prefill_title(journal, rows[-1].total)}, {_span(journal, steps)}"
+    return "\n".join([head, *aligned(table)])
 
 
 def _life(life: Sequence[Run]) -> str:

@@ -5,14 +5,23 @@ Must not know: how it is drawn.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kvnb.journal import Journal
 from kvnb.journal.columns import CACHED, EMPTY, Levels, Run
+from kvnb.journal.prefills import Row, Work
 from kvnb.manager import Behaviour
 from kvnb.views.markup import TIMES, TO
 from kvnb.views.words import count, listed, short
 
 KINDS = ("used by one", "shared", "free and cached", "free and empty")
 """In the order in which they are stacked."""
+WORK = ("saved", "computed", "computed again", "decode and drafts", "in a failed pass")
+"""What becomes of scheduled tokens, as ``Work`` has it and as it is stacked."""
+LEGEND = ("saved: from cache", *WORK[1:])
+PANELS = ("tokens of each step", "share of prefill saved so far")
+_LETTER, _GAP = 5.8, 6
+"""Pixels for a letter of a label, and between two labels."""
 
 
 def queue_title(behaviour: Behaviour) -> str:
@@ -39,6 +48,47 @@ def blocks_title(behaviour: Behaviour) -> str:
     if not behaviour.prefix_caching:
         return "A freed block is empty: with prefix caching off nothing in it can be hit"
     return "A freed block keeps its contents until someone else needs the space"
+
+
+def prefill_title(journal: Journal, total: Work) -> str:
+    """How many tokens of prefills were saved so far, and how many had to be computed."""
+    if not total.prefill:
+        return "No prompt has been prefilled yet"
+    computed = total.computed + total.recomputed
+    if not journal.behaviour.prefix_caching:
+        return f"{count(computed, 'prefill token')} computed: with prefix caching off none is saved"
+    again = f", {total.recomputed:,} of them again after a preemption" if total.recomputed else ""
+    return f"{total.saved:,} of {count(total.prefill, 'prefill token')} saved, {computed:,} computed{again}"
+
+
+def prefill_notes(journal: Journal, total: Work) -> list[str]:
+    """What else went through the model, for the quiet line."""
+    notes = [count(total.decoded, "decode token")] * (total.decoded > 0)
+    notes += [f"{count(total.failed, 'token')} in failed passes"] * (total.failed > 0)
+    return [*notes, *["no memory: would be computed"] * (journal.memory is None)]
+
+
+def percent(share: float) -> str:
+    """``47 %``; only nothing is 0 %, only all is 100 %."""
+    rounded = round(100 * share)
+    if (rounded == 0) != (share == 0):
+        return "<1 %"
+    return ">99 %" if rounded == 100 and share < 1 else f"{rounded} %"
+
+
+def saved_labels(rows: Sequence[Row], wide: float) -> dict[int, list[str]]:
+    """By step lines to write over it: how much of the request was saved, as fully as steps ``wide`` pixels apart allow."""
+    told = {row.number: (row.work.saved, row.looked) for row in rows if row.work.saved}
+    forms = (
+        {number: [f"{saved:,} of {looked:,} saved"] for number, (saved, looked) in told.items()},
+        {number: [f"{saved:,} of {looked:,}", "saved"] for number, (saved, looked) in told.items()},
+        {number: [percent(saved / looked), "saved"] for number, (saved, looked) in told.items()},
+        {number: [percent(saved / looked)] for number, (saved, looked) in told.items()},
+    )
+    for form in forms:
+        if all(_LETTER * len(line) + _GAP <= wide for lines in form.values() for line in lines):
+            return form
+    return {}
 
 
 def owners_words(run: Run) -> str:

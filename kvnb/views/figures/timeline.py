@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from kvnb.journal import Journal
 from kvnb.views import page
 from kvnb.views.figures import check_name, figure, plain
-from kvnb.views.figures.static import blocks_svg, queue_svg, usage_svg
+from kvnb.views.figures.static import blocks_svg, prefill_svg, queue_svg, usage_svg
 from kvnb.views.markup import card, element, safe
 from kvnb.views.shown import Shown
 
@@ -42,8 +42,10 @@ _NEUTRAL = re.compile(r"(?<=var\(--jp-ui-font-color\d,)#\w{6}")
 JupyterLab itself keeps a picture of the figure in the notebook, in which it has none, and shows that on reopening.
 """
 
-_TEXT: dict[str, Callable[..., str]] = {"queue": plain.queue_text, "usage": plain.usage_text, "blocks": plain.blocks_text}
-_SVG: dict[str, Callable[..., str]] = {"queue": queue_svg, "usage": usage_svg, "blocks": blocks_svg}
+_TEXT: dict[str, Callable[..., str]] = {
+    "queue": plain.queue_text, "usage": plain.usage_text, "blocks": plain.blocks_text, "prefill": plain.prefill_text,
+}  # fmt: skip
+_SVG: dict[str, Callable[..., str]] = {"queue": queue_svg, "usage": usage_svg, "blocks": blocks_svg, "prefill": prefill_svg}
 
 
 class Timeline(Shown):
@@ -79,7 +81,7 @@ def plotly_bundle(bundle: dict[str, Any], shown: Shown) -> dict[str, Any]:
 
 
 def timeline_shown(journal: Journal, which: str = "queue", **options: Any) -> Timeline:
-    """The timeline ``queue``, ``usage`` or ``blocks``; see ``queue_figure`` and its like for the options.
+    """The timeline ``queue``, ``usage``, ``blocks`` or ``prefill``; see ``queue_figure`` and its like for the options.
 
     Raises UnknownName for another name.
     """

@@ -15,10 +15,10 @@ from kvnb import Lab
 from kvnb.errors import UnknownName
 from kvnb.journal import Journal
 from kvnb.views.figures import NAMES
-from kvnb.views.figures.static import blocks_svg, queue_svg, usage_svg
+from kvnb.views.figures.static import blocks_svg, prefill_svg, queue_svg, usage_svg
 from kvnb.views.figures.timeline import MIME, timeline_shown
 
-SVG = {"queue": queue_svg, "usage": usage_svg, "blocks": blocks_svg}
+SVG = {"queue": queue_svg, "usage": usage_svg, "blocks": blocks_svg, "prefill": prefill_svg}
 NAMED = pytest.mark.parametrize("name", NAMES)
 
 
@@ -145,8 +145,8 @@ def test_large_pools_are_pixels() -> None:
     assert b64decode(data).startswith(b"\x89PNG\r\n\x1a\n")
 
 
-def test_there_are_three_timelines() -> None:
-    with pytest.raises(UnknownName, match="no timeline 'tables': there are queue, usage, blocks"):
+def test_there_are_four_timelines() -> None:
+    with pytest.raises(UnknownName, match="no timeline 'tables': there are queue, usage, blocks, prefill"):
         timeline_shown(seed_lab().journal, "tables")
 
 
