@@ -5,8 +5,11 @@ Must not know: the pool's state. torch is imported only when there is a worker t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kvnb.errors import MissingPackage, SettingError, nearest, one_line
@@ -25,7 +28,14 @@ from kvnb.tensors.shapes import (
 )
 
 if TYPE_CHECKING:
+    import torch
+
+    from kvnb.models.checkpoint import Checkpoint
+    from kvnb.models.pretrained import Pretrained
     from kvnb.tensors.worker import Worker
+
+Each = Callable[[Sequence[Any], str], AbstractContextManager[Iterable[Any]]]
+"""Goes along an iterable while something long is done, under a word for it."""
 
 MODELS = ("tiny",)
 BYTES = 256
@@ -43,11 +53,13 @@ class Memory:
     dtype
         What K and V are kept in: float32, float16, bfloat16, fp8_e4m3 or fp8_e5m2.
     model
-        ``tiny``: a random Llama-type decoder, the same on every machine.
+        ``tiny``: a random Llama-type decoder, the same on every machine. Else the path of a checkpoint.
     shape
         Layers, KV heads, head size.
     vocab_size
         Tokens that the model knows.
+    checkpoint
+        What lies at that path; None for ``tiny``.
     """
 
     device: str = "auto"
@@ -55,6 +67,7 @@ class Memory:
     model: str = "tiny"
     shape: KVShape = TINY
     vocab_size: int = BYTES
+    checkpoint: Checkpoint | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("device", "dtype", "model"):
@@ -64,8 +77,8 @@ class Memory:
             raise SettingError(f"the vocabulary has {self.vocab_size!r} tokens: give 1 to {MOST_TOKENS}")
         if self.device not in DEVICES:
             raise SettingError(f"unknown device {one_line(str(self.device))}: {nearest(str(self.device), DEVICES)}")
-        if self.model not in MODELS:
-            raise SettingError(f"unknown model {one_line(str(self.model))}: {nearest(str(self.model), MODELS)}")
+        if self.model not in MODELS and self.checkpoint is None:
+            raise _unknown_model(self.model)
         check_shape(self.shape)
         check_dtype(self.dtype)
 
@@ -93,23 +106,43 @@ class Memory:
             raise MissingPackage.named("torch", f"--device {self.device}") from error
         return Worker(
             behaviour.num_blocks, behaviour.block_size, self.shape, device=self.device, dtype=self.dtype,
-            sliding_window=behaviour.sliding_window, vocab_size=self.vocab_size,
+            sliding_window=behaviour.sliding_window, vocab_size=self.vocab_size, model=self._pretrained(),
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any] | None:
         """Plain JSON values for a journal's header; None where there is no memory."""
-        return None if self.device == "none" else {**asdict(self), "shape": list(self.shape)}
+        if self.device == "none":
+            return None
+        kept = {name: getattr(self, name) for name in ("device", "dtype", "model", "shape", "vocab_size")}
+        return {**kept, "shape": list(self.shape)}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any] | None, device: str | None = None) -> Memory:
-        """The reverse, on another ``device`` if one is given. Raises SettingError for what this version does not have."""
+    def from_dict(cls, values: Mapping[str, Any] | None, device: str | None = None, model: str | None = None) -> Memory:
+        """The reverse, on another ``device``, or with the ``model`` at another path, if one is given.
+
+        Raises SettingError for what this version or this machine does not have.
+        """
         if values is None:
             return cls(device=device or "none")
         try:
-            given = {**values, "shape": KVShape(*values["shape"])}
-            return cls(**{**given, "device": device or given["device"]})
+            given = {**values, "shape": KVShape(*values["shape"]), "device": device or values["device"]}
+            given["model"] = model or given["model"]
+            if given["device"] == "none" and given["model"] not in MODELS:
+                given["model"] = MODELS[0]
+            found = cls(**given, checkpoint=checkpoint_of(given["model"]))
         except (KeyError, TypeError) as error:
             raise SettingError(f"the memory in the journal's header cannot be used ({one_line(str(error))})") from error
+        if found.checkpoint and (found.checkpoint.shape, found.checkpoint.vocab_size) != (found.shape, found.vocab_size):
+            raise SettingError(f"{one_line(found.model)} is another model than the journal's: give --model PATH or --device none")
+        return found
+
+    def _pretrained(self) -> Pretrained | None:
+        if self.checkpoint is None:
+            return None
+        from kvnb.models.pretrained import pretrained
+        from kvnb.tensors.devices import pick_device
+
+        return pretrained(self.checkpoint, pick_device(self.device))
 
     def _free_for_tensors(self, more: int, block_size: int) -> int:
         """What is free on the device, less what the pool's own objects take beside the tensors."""
@@ -120,7 +153,30 @@ class Memory:
         except ModuleNotFoundError as error:
             raise MissingPackage.named("torch", "a percentage of the device's memory") from error
         device, each = pick_device(self.device), bytes_per_block(self.shape, block_size, self.dtype)
-        return (free_bytes(device) + more) * each // costs(each, device.type)
+        return max(0, free_bytes(device) + more - self._weights_to_come(device)) * each // costs(each, device.type)
+
+    def _weights_to_come(self, device: torch.device) -> int:
+        """Bytes that the model will take, if it is not there already."""
+        if self.checkpoint is None:
+            return 0
+        from kvnb.models.pretrained import is_loaded
+
+        return 0 if is_loaded(self.checkpoint, device) else self.checkpoint.weight_bytes
+
+
+def checkpoint_of(model: str, progress: Each | None = None) -> Checkpoint | None:
+    """What lies at the path ``model``; None for a model that kvnb makes itself. Raises as ``open_checkpoint``."""
+    if not isinstance(model, str) or model in MODELS:
+        return None
+    if os.sep not in model and not Path(model).exists() and not model.startswith("~"):
+        raise _unknown_model(model)
+    from kvnb.models.checkpoint import open_checkpoint
+
+    return open_checkpoint(model, progress) if progress else open_checkpoint(model)
+
+
+def _unknown_model(model: str) -> SettingError:
+    return SettingError(f"unknown model {one_line(model)}, and no such folder or file: {nearest(model, MODELS)}")
 
 
 def kv_shape(

@@ -22,7 +22,7 @@ class _Encoding(Protocol):
 
 
 class _FileTokenizer(Protocol):
-    def encode(self, text: str) -> _Encoding: ...
+    def encode(self, text: str, *, add_special_tokens: bool = True) -> _Encoding: ...
 
     def decode(self, ids: list[int]) -> str: ...
 
@@ -53,9 +53,15 @@ class Tokenizer(NamedTuple):
             return bytes(tokens).decode("utf-8", "replace")
         return "".join(map(chr, tokens))
 
-    def prompt(self, text: str) -> dict[str, Any]:
-        """The canonical form of ``text``: itself, or the ints that a tokenizer in a file makes of it."""
-        return {"text": text} if self.file is None else {"tokens": self.file.encode(text).ids}
+    def prompt(self, text: str, begins: bool = False) -> dict[str, Any]:
+        """The canonical form of ``text``: itself, or the ints that a tokenizer in a file makes of it.
+
+        begins
+            Whether what a file puts before every text (a BOS token) stands before this one.
+        """
+        if self.file is None:
+            return {"text": text}
+        return {"tokens": self.file.encode(text, add_special_tokens=begins).ids}
 
 
 def get_tokenizer(name: str) -> Tokenizer:
@@ -107,8 +113,10 @@ def read_text(file: str | Path) -> str:
         raise CommandError(f"{one_line(str(file))} is not UTF-8 text: give --tokens for anything else") from error
 
 
-def prompt_of(tokenizer: Tokenizer, text: str | None, tokens: Iterable[Any] | None, file: str | Path | None) -> dict[str, Any]:
-    """The canonical prompt that at most one of the three gives; empty when none is given."""
+def prompt_of(
+    tokenizer: Tokenizer, text: str | None, tokens: Iterable[Any] | None, file: str | Path | None = None, begins: bool = False
+) -> dict[str, Any]:
+    """The canonical prompt that at most one of the three gives; empty when none is given. ``begins`` as in ``Tokenizer``."""
     given = [value for value in (text, tokens, file) if value is not None]
     if len(given) > 1:
         raise CommandError("give a text, or tokens, or a file: only one of them")
@@ -120,7 +128,7 @@ def prompt_of(tokenizer: Tokenizer, text: str | None, tokens: Iterable[Any] | No
         return {}
     if not isinstance(text, str):
         raise CommandError(f"the text is {type(text).__name__}: give a string, or ints as tokens")
-    return tokenizer.prompt(text)
+    return tokenizer.prompt(text, begins)
 
 
 def recorded_tokenizer(identity: str) -> Tokenizer:
@@ -134,7 +142,7 @@ class _NotLoaded:
     def __init__(self, identity: str) -> None:
         self.identity = identity
 
-    def encode(self, text: str) -> _Encoding:
+    def encode(self, text: str, *, add_special_tokens: bool = True) -> _Encoding:
         raise CommandError(f"this journal's tokenizer file ({self.identity[:14]}...) is not loaded: give --tokens")
 
     def decode(self, ids: list[int]) -> str:

@@ -101,10 +101,20 @@ class Generated:
         All of them, and what they say.
     block_table
         The request's table after the last.
+    finish_reason
+        ``stop``: the last token ends what the model says; ``length``: as many as were asked for (vLLM's words).
     """
 
-    def __init__(self, lab: Lab, steps: Sequence[Step], block_table: Ids, write: Callable[[list[int]], str]) -> None:
+    def __init__(
+        self,
+        lab: Lab,
+        steps: Sequence[Step],
+        block_table: Ids,
+        write: Callable[[list[int]], str],
+        finish_reason: str = "length",
+    ) -> None:
         self.lab = lab
+        self.finish_reason = finish_reason
         self.steps = tuple(steps)
         self.block_table = block_table
         self.tokens: Ids = tuple(token for step in steps for token in step.command.args["tokens"])
@@ -143,3 +153,58 @@ class Generated:
         from kvnb.views.shown import generated_shown
 
         return generated_shown(self).text
+
+
+class Decoded:
+    """What the attached model made for several requests together.
+
+    steps
+        Of the journal: an ``append`` a token, a ``step`` a pass, and who was preempted and resumed.
+    tokens, text
+        By request.
+    finish_reason
+        By request, as in ``Generated``; None where the pool had no room to go on.
+    num_passes
+        Forward passes, each over all that were scheduled.
+    """
+
+    def __init__(
+        self,
+        lab: Lab,
+        steps: Sequence[Step],
+        tokens: Mapping[str, Sequence[int]],
+        finish_reason: Mapping[str, str | None],
+        num_passes: int,
+        write: Callable[[list[int]], str],
+    ) -> None:
+        self.lab = lab
+        self.steps = tuple(steps)
+        self.tokens = {name: tuple(some) for name, some in tokens.items()}
+        self.text = {name: write(list(some)) for name, some in tokens.items()}
+        self.finish_reason = dict(finish_reason)
+        self.num_passes = num_passes
+
+    @property
+    def digest(self) -> str:
+        """Hex digest of the journal up to the last of these steps."""
+        return self.steps[-1].digest if self.steps else self.lab.digest
+
+    @property
+    def preempted(self) -> tuple[str, ...]:
+        """Who was preempted, in that order; one name may stand there several times."""
+        return tuple(str(step.command.args["name"]) for step in self.steps if step.command.verb == "preempt")
+
+    @property
+    def state(self) -> State:
+        """The pool's state after the last of these steps; for looking only."""
+        return self.lab.journal.state_at(self.steps[-1].number) if self.steps else self.lab.state
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from kvnb.views.shown import decoded_shown
+
+        return decoded_shown(self)._repr_mimebundle_()
+
+    def __repr__(self) -> str:
+        from kvnb.views.shown import decoded_shown
+
+        return decoded_shown(self).text

@@ -8,15 +8,22 @@ from __future__ import annotations
 from typing import Any
 
 from kvnb.commands.verb import Arg, Verb, name, number, text, tokens, whole
-from kvnb.results import Generated, StepResult
+from kvnb.results import Decoded, Generated, StepResult
 from kvnb.session import Session
 
 _TOKENS = Arg("tokens", "the prompt as ints: 1,2,3 or $variable", tokens, option=True, metavar="1,2,3")
 _DEFER = Arg("defer", "schedule only: `step` computes", option=True)
 _FAIL = Arg("fail", "let the forward pass fail, to see what becomes of it", option=True)
+_SAMPLING = (
+    Arg("temperature", "0, the default: the most probable token; above: drawn", number, option=True, metavar="T"),
+    Arg("seed", "of the drawing; equal seeds give equal tokens", whole, option=True),
+    Arg("ignore_eos", "go on when the model says its end", option=True),
+)
 
 
 def _admit(session: Session, name: str, pool: str | None = None, **prompt: Any) -> StepResult:
+    if prompt.get("chat") and not isinstance(prompt.get("text", ""), str):
+        prompt["chat"] = prompt.pop("text")
     return session.lab(pool).admit(name, **_ints(prompt))
 
 
@@ -34,6 +41,14 @@ def _step(session: Session, pool: str | None = None, fail: bool = False) -> Step
 
 def _generate(session: Session, name: str, k: int, pool: str | None = None, **how: Any) -> Generated:
     return session.lab(pool).generate(name, k, **how)
+
+
+def _decode(session: Session, k: int, names: tuple[str, ...] = (), pool: str | None = None, **how: Any) -> Decoded:
+    return session.lab(pool).decode(k, *names, **how)
+
+
+def _corrupt(session: Session, name: str, block: int, pool: str | None = None, **other: int) -> StepResult:
+    return session.lab(pool).corrupt(name, block, other["with"])
 
 
 def _reweight(session: Session, seed: int, pool: str | None = None) -> StepResult:
@@ -60,8 +75,8 @@ def _reset(session: Session, pool: str | None = None) -> StepResult:
     return session.lab(pool).reset()
 
 
-def _undo(session: Session, pool: str | None = None) -> StepResult:
-    return session.lab(pool).undo()
+def _undo(session: Session, n: int = 1, pool: str | None = None) -> StepResult:
+    return session.lab(pool).undo(n)
 
 
 def _ints(prompt: dict[str, Any]) -> dict[str, Any]:
@@ -81,6 +96,7 @@ CHANGES = (
             Arg("text", "the prompt: one word, or in quotes", text),
             _TOKENS,
             Arg("file", "a file that holds the prompt", name, option=True, suggest="file"),
+            Arg("chat", "the prompt is a conversation, `user: ...`, for the model's chat template", option=True),
             Arg("salt", "keep its blocks apart from equal tokens under another salt", name, option=True),
             Arg("lora", "the adapter, which keeps its blocks apart too", name, option=True, metavar="NAME[=PATH]"),
             Arg("chunk", "only the first N uncached tokens now; prefill schedules the rest", whole, option=True, metavar="N"),
@@ -150,15 +166,36 @@ CHANGES = (
         "generate", "changes", "let the model make K tokens: K decode steps, each an append in the journal",
         (
             Arg("name", "the request", name, required=True, suggest="running"),
-            Arg("k", "how many", whole, required=True),
-            Arg("temperature", "0, the default: the most probable token; above: drawn", number, option=True, metavar="T"),
-            Arg("seed", "of the drawing; equal seeds give equal tokens", whole, option=True),
+            Arg("k", "how many, unless the model says its end before", whole, required=True),
+            *_SAMPLING,
         ),
         _generate, ("generate r0 3", "generate r0 3 --temperature 0.8 --seed 7"),
+    ),
+    Verb(
+        "decode", "changes", "let several requests decode K tokens together; who finds no block is preempted, and resumed",
+        (
+            Arg("k", "how many for each, unless the model says its end before", whole, required=True),
+            Arg("names", "the requests; by default all", name, many=True, suggest="request", metavar="NAME"),
+            Arg("release", "end each request when it has what it is to make, as an engine does", option=True),
+            *_SAMPLING,
+        ),
+        _decode, ("decode 16", "decode 16 r0 r1 --release"),
+    ),
+    Verb(
+        "corrupt", "changes", "point a request's block table at another block, to see what a wrong block does",
+        (
+            Arg("name", "the request", name, required=True, suggest="running"),
+            Arg("block", "the block id that its table has", whole, required=True, suggest="block"),
+            Arg("with", "the block id to read in its place", whole, option=True, required=True, suggest="block", metavar="OTHER"),
+        ),
+        _corrupt, ("corrupt r1 2 --with 7",),
     ),
     Verb(
         "reweight", "changes", "change the model's weights in place: what is cached is wrong then, until reset",
         (Arg("seed", "of the new weights; 0: those of the new pool", whole, required=True),), _reweight, ("reweight 1",),
     ),
-    Verb("undo", "changes", "go back one step; the journal keeps both", (), _undo, ("undo",)),
+    Verb(
+        "undo", "changes", "go back a step, or N; the journal keeps both",
+        (Arg("n", "how many steps; by default 1", whole),), _undo, ("undo", "undo 3"),
+    ),
 )  # fmt: skip

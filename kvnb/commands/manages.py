@@ -16,7 +16,6 @@ from kvnb.journal.verification import verify_file
 from kvnb.lab import Lab
 from kvnb.manager.behaviour import FREE_ORDERS
 from kvnb.manager.hash_functions import HASH_FUNCTIONS
-from kvnb.memory import MODELS
 from kvnb.session import Session
 from kvnb.tensors.shapes import DEVICES, DTYPES, SHAPES
 from kvnb.views import html, text, verdicts
@@ -165,7 +164,7 @@ MANAGES = (
             Arg("layers", "layers of the model", whole, option=True),
             Arg("kv_heads", "KV heads a layer", whole, option=True),
             Arg("head_size", "elements a head", whole, option=True),
-            Arg("model", "what computes: tiny, a random Llama-type decoder", name, option=True, suggest=MODELS),
+            Arg("model", "tiny, a random decoder, or a checkpoint's folder or GGUF file", name, option=True, suggest="file"),
             Arg("memory", "instead of N: 2GiB, or 90% of what is free", name, option=True, metavar="BYTES"),
             Arg("log", "a file that gets every step as it happens", name, option=True, suggest="file", metavar="FILE"),
             _FORCE,
@@ -187,6 +186,7 @@ MANAGES = (
             Arg("name", "another name for the pool", name, option=True),
             Arg("copy", "leave the file alone", option=True),
             Arg("device", "another device for its memory; none: block ids only", name, option=True, suggest=DEVICES),
+            Arg("model", "where its model is now: a folder or a GGUF file", name, option=True, suggest="file"),
         ),
         _load, ("load run.jsonl", "load run.jsonl --name again --copy", "load run.jsonl --device none"),
     ),

@@ -13,8 +13,12 @@ from kvnb.journal import Journal, Step
 from kvnb.manager.command import Command
 from kvnb.manager.tokenizers import TOKENIZERS
 
-_PLACED = {"prefill": ("name", "n"), "accept": ("name", "k"), "preempt": ("name",), "reweight": ("seed",)}
+_PLACED = {
+    "prefill": ("name", "n"), "accept": ("name", "k"), "preempt": ("name",), "reweight": ("seed",),
+    "corrupt": ("name", "block", "other"), "undo": ("n",),
+}  # fmt: skip
 _NAMED = ("tokens", "salt", "lora", "chunk", "draft", "defer", "fail")
+_MEMORY_ONLY = {"reweight": "the model's weights", "corrupt": "the worker's block table"}
 _SAID = 60
 """Tokens whose text stands beside them are no more than this."""
 
@@ -38,7 +42,8 @@ def call(command: Command) -> str:
     if command.verb in ("admit", "append"):
         placed = [args[key] for key in ("name", "text") if key in args]
     else:
-        placed = [*args.get("names", ()), *args.get("ids", ()), *(args[key] for key in _PLACED.get(command.verb, ()))]
+        placed = [*args.get("names", ()), *args.get("ids", ())]
+        placed += [args[key] for key in _PLACED.get(command.verb, ()) if key in args]
     named = [f"{key}={literal(_given(args[key]))}" for key in _NAMED if key in args]
     return f"{command.verb}({', '.join([*map(literal, placed), *named])})"
 
@@ -92,9 +97,10 @@ def by_cell(journal: Journal) -> Iterator[list[Step]]:
 
 def check_can_be_made_again(journal: Journal) -> None:
     """Raises JournalError for a history that needs a memory which cannot be made without the tokenizer's file."""
-    changed = next((step for step in journal.steps if step.command.verb == "reweight"), None)
+    changed = next((step for step in journal.steps if step.command.verb in _MEMORY_ONLY), None)
     if changed and lacks_file(journal):
-        why = f"step {changed.number} changes the model's weights, and the tokenizer's file, which sizes the model, is not here"
+        what = _MEMORY_ONLY[changed.command.verb]
+        why = f"step {changed.number} changes {what}, and the tokenizer's file, without which there is no model, is not here"
         raise JournalError(f"{why}: give a .jsonl or .html file")
 
 

@@ -60,13 +60,14 @@ def _cell(steps: list[Step]) -> list[str]:
 def _step(journal: Journal, step: Step) -> str:
     comment = said(journal, step)
     if step.command.verb == "undo":
-        comment = f"takes step {_undone(journal, step)} back"
+        comment = f"takes {_undone(journal, step)} back"
     return f"lab.{call(step.command)}" + (f"  # {comment}" if comment else "")
 
 
-def _undone(journal: Journal, step: Step) -> int:
+def _undone(journal: Journal, step: Step) -> str:
     lines: Lines = journal.lines
-    return lines.end(step.number - 1)
+    taken = lines.line(step.number - 1)[-step.command.args.get("n", 1) :]
+    return f"step {taken[0]}" if len(taken) == 1 else f"steps {taken[0]} to {taken[-1]}"
 
 
 def _end(journal: Journal) -> Iterator[str]:

@@ -37,7 +37,7 @@ class Execution:
     def plan(self, command: Command) -> Apply:
         """As ``EngineCore.plan``; tokens that the model does not know are refused too."""
         if self.worker:
-            self.worker.check_tokens(self.engine.tokens_of(command))
+            self.worker.check_tokens(self.engine.tokens_of(command), self.engine.num_before(command))
         return self.engine.plan(command)
 
     def carry_out(self, command: Command, apply: Apply) -> tuple[Command, BaseException | None]:
@@ -75,6 +75,8 @@ class Execution:
         self.touched = True
         if command.verb == "reweight":
             self.worker.reweight(command.args["seed"])
+        if command.verb == "corrupt":
+            self.worker.corrupt(command.args["name"], command.args["block"], command.args["other"])
         self.worker.follow(self.events)
         scheduled = self.engine.scheduled(command)
         if command.args.get("fail"):

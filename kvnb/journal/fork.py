@@ -25,6 +25,8 @@ from kvnb.manager.events import Tokens
 Evictions = Literal["ask", "keep", "skip"]
 """What becomes of a command that names blocks, which under other settings hold something else."""
 
+_NAMES_BLOCKS = ("evict", "corrupt")
+
 Cut = Callable[[str], Mapping[str, Any]]
 """Gives the canonical prompt that a text is: itself, or tokens."""
 
@@ -74,7 +76,7 @@ def outcome(events: Iterable[Event]) -> list[Event]:
 
 
 def _ask(journal: Journal, at: int) -> None:
-    found = [number for number in journal.lineage(at) if journal.steps[number - 1].command.verb == "evict"]
+    found = [number for number in journal.lineage(at) if journal.steps[number - 1].command.verb in _NAMES_BLOCKS]
     if found:
         more = f", and {counted(len(found) - 1, 'step')} more" if len(found) > 1 else ""
         what = words(journal.steps[found[0] - 1].command)
@@ -155,7 +157,7 @@ class _Fork:
     def _adapted(self, step: Step) -> Command | str:
         """The command as the fork has it, or why it is skipped."""
         verb, args = step.command
-        if verb == "evict" and self.skips_evictions:
+        if verb in _NAMES_BLOCKS and self.skips_evictions:
             return "it names blocks, which hold something else under other settings"
         if verb == "release":
             return self._release(args)

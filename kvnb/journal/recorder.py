@@ -98,14 +98,16 @@ class Recorder:
             raise _told(step, error) from error
         return step
 
-    def undo(self, cell: Cell | None = None, origin: Mapping[str, Any] | None = None) -> Step:
-        """Go back one step; the journal only grows, by a step that says so. Memory is computed again from the start.
+    def undo(self, cell: Cell | None = None, origin: Mapping[str, Any] | None = None, n: int = 1) -> Step:
+        """Go back ``n`` steps; the journal only grows, by a step that says so. Memory is computed again from the start.
 
-        Raises JournalError at the start, or when that would take too long.
+        Raises JournalError at the start, when there are fewer, or when that would take too long.
         """
         with self._lock:
-            self._check_undo()
-            step = self.journal.next_step(Command(replay.UNDO, {}), replay.undo_events(self.journal), cell, origin)
+            command = Command(replay.UNDO, {"n": n} if n != 1 else {})
+            events = replay.undo_events(self.journal, command)
+            self._check_undo(n)
+            step = self.journal.next_step(command, events, cell, origin)
             # From the moment the step exists, pool and memory are those that it describes: both are rebuilt from the journal.
             self._execution.touched = self._torn = True
             self._commit(step)
@@ -172,12 +174,12 @@ class Recorder:
         with self._each(self._journal.lineage() if line is None else line) as counted:
             return replay.rebuild(self._journal, counted, worker)
 
-    def _check_undo(self) -> None:
+    def _check_undo(self, n: int) -> None:
         worker = self.execution.worker
         if worker:
-            again = self._run_again(line=self._journal.lineage()[:-1])
+            again = self._run_again(line=self._journal.lineage()[:-n])
             way = "save FILE, then load FILE --device none, goes on without memory"
-            self._check_again(again, worker, "going back one step", way)
+            self._check_again(again, worker, f"going back {'one step' if n == 1 else f'{n} steps'}", way)
 
     @staticmethod
     def _check_again(execution: Execution, worker: Worker, what: str, way: str) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from kvnb.core.hashing import short_key
-from kvnb.errors import JournalError, KvnbError, one_line
+from kvnb.errors import JournalError, KvnbError, counted, one_line
+from kvnb.journal.catch_up import CatchUp
 from kvnb.journal.events import Event, Restored
 from kvnb.journal.execution import Execution
 from kvnb.journal.journal import Journal, Step
@@ -20,12 +21,22 @@ from kvnb.manager.worker import Worker
 UNDO = "undo"
 
 
-def undo_events(journal: Journal) -> list[Event]:
-    """What an undo as the next step does. Raises JournalError when there is nothing to take back."""
-    line = journal.lineage()
+def undone(command: Command) -> int:
+    """How many steps an undo takes back. Raises JournalError for what is no such number."""
+    n = command.args.get("n", 1)
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise JournalError(f"cannot go back {n!r} steps: give 1 or more")
+    return n
+
+
+def undo_events(journal: Journal, command: Command) -> list[Event]:
+    """What an undo as the next step does. Raises JournalError when there is not so much to take back."""
+    line, n = journal.lineage(), undone(command)
     if not line:
         raise JournalError("nothing to undo: the pool is as it was made")
-    return [Restored(line[-2] if len(line) > 1 else 0)]
+    if n > len(line):
+        raise JournalError(f"cannot go back {n} steps: {counted(len(line), 'step')} can be undone")
+    return [Restored(line[-n - 1] if len(line) > n else 0)]
 
 
 def rebuild(journal: Journal, line: Iterable[int] | None = None, worker: Worker | None = None) -> Execution:
@@ -35,12 +46,16 @@ def rebuild(journal: Journal, line: Iterable[int] | None = None, worker: Worker 
     """
     if worker:
         worker.clear()
-    execution = Execution(journal.behaviour, worker)
+    late = CatchUp(worker) if worker and worker.prefers_long_passes else None
+    execution = Execution(journal.behaviour, late or worker)
     for number in journal.lineage() if line is None else line:
         step = journal.steps[number - 1]
         _rerun(execution, step)
         if tuple(execution.events) != step.events:
             raise JournalError(f"step {number} ({step.command}) does not do what the journal says: verify shows the difference")
+    if late:
+        late.finish()
+    execution.worker = worker
     execution.touched = False
     return execution
 
@@ -65,8 +80,8 @@ def replay(journal: Journal, steps: Iterable[Step] | None = None) -> Iterator[St
     execution = rebuild(again)
     for step in journal.steps if steps is None else steps:
         if step.command.verb == UNDO:
-            events = undo_events(again)
-            execution = rebuild(again, again.lineage()[:-1])
+            events = undo_events(again, step.command)
+            execution = rebuild(again, again.lineage()[: -undone(step.command)])
         else:
             _rerun(execution, step)
             events = [*execution.events]

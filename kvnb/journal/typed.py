@@ -10,7 +10,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 CHANGES = (
-    "accept", "admit", "append", "evict", "generate", "preempt", "prefill", "release", "reset", "reweight", "step", "undo",
+    "accept", "admit", "append", "corrupt", "decode", "evict", "generate", "preempt", "prefill", "release", "reset", "reweight",
+    "step", "undo",
 )  # fmt: skip
 """The verbs that make a step, or more."""
 STARTS = ("new", "load", "fork")

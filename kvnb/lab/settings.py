@@ -8,15 +8,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvnb.core.hashing import none_hash
-from kvnb.errors import RequestError, SettingError, nearest, one_line
+from kvnb.errors import RequestError, SettingError, named, nearest, one_line
 from kvnb.manager import Behaviour
 from kvnb.manager.hash_functions import HASH_FUNCTIONS, NOT_CRYPTOGRAPHIC, get_hash_function
-from kvnb.memory import Memory
-from kvnb.prompts import Tokenizer, get_tokenizer
+from kvnb.memory import Memory, checkpoint_of, kv_shape
+from kvnb.prompts import Tokenizer, get_tokenizer, recorded_tokenizer
 from kvnb.tensors.shapes import named_shape
+from kvnb.views.progress import progress
+
+if TYPE_CHECKING:
+    from kvnb.models.checkpoint import Checkpoint
 
 BEHAVIOUR = (
     "num_blocks", "block_size", "prefix_caching", "free_to", "free_order", "full_hit", "sliding_window", "hash", "tokenizer",
@@ -43,10 +48,8 @@ class Settings(NamedTuple):
             if name not in SETTINGS:
                 raise SettingError(f"a fork has no setting {one_line(name)}: {nearest(name, SETTINGS)}")
         given = {name: asked[name] for name in BEHAVIOUR if name in asked}
-        tokenizer = get_tokenizer(asked["tokenizer"]) if "tokenizer" in asked else self.tokenizer
-        memory = _memory(self.memory, tokenizer, asked)
-        if "tokenizer" in given:
-            given["tokenizer"] = tokenizer.identity
+        tokenizer, memory = refurnish(self.tokenizer, self.memory, asked)
+        given["tokenizer"] = tokenizer.identity
         if "hash" in given and given["hash"] != self.behaviour.hash:
             given["none_hash"] = root(given["hash"])
         if "memory" in asked:
@@ -65,13 +68,64 @@ class Settings(NamedTuple):
                 raise RequestError(f"token {token} is not in the model's vocabulary (0 to {last}): --device none takes any token")
 
 
-def _memory(memory: Memory, tokenizer: Tokenizer, asked: Mapping[str, Any]) -> Memory:
+def furnish(
+    tokenizer: str | None,
+    device: str,
+    dtype: str,
+    model: str | Path,
+    shape: str | None,
+    **parts: int | None,
+) -> tuple[Tokenizer, Memory]:
+    """The tokenizer and the memory of a new pool. Raises SettingError, naming the setting, and as ``checkpoint_of``."""
+    model = os.fspath(model) if isinstance(model, Path) else model
+    checkpoint = checkpoint_of(model, progress)
+    if checkpoint:
+        given = {"tokenizer": tokenizer, "shape": shape, **parts}
+        _check_own(checkpoint, [name for name, value in given.items() if value is not None])
+        return get_tokenizer(str(checkpoint.tokenizer_file)), _of(checkpoint, model, device, dtype)
+    # What device was asked for decides, not what was found: equal commands give equal digests on every machine.
+    found = get_tokenizer(tokenizer or ("chars" if device == "none" else "bytes"))
+    kept = kv_shape(shape, **parts)
+    return found, Memory(device=device, dtype=dtype, model=model, shape=kept, vocab_size=found.vocab_size_on(device))
+
+
+def refurnish(tokenizer: Tokenizer, memory: Memory, asked: Mapping[str, Any]) -> tuple[Tokenizer, Memory]:
+    """The same for a fork: what is not ``asked`` stays as it is. Raises as ``furnish``."""
+    checkpoint = checkpoint_of(asked["model"], progress) if "model" in asked else memory.checkpoint
+    if checkpoint:
+        _check_own(checkpoint, [name for name in ("tokenizer", "shape", *SHAPE) if name in asked])
+        model, device, dtype = (asked.get(name, getattr(memory, name)) for name in ("model", "device", "dtype"))
+        return get_tokenizer(str(checkpoint.tokenizer_file)), _of(checkpoint, model, device, dtype)
     shape = named_shape(asked["shape"]) if "shape" in asked else memory.shape
     parts = {name: asked[name] for name in SHAPE if name in asked}
     others = {name: asked[name] for name in ("device", "dtype", "model") if name in asked}
+    found = get_tokenizer(asked["tokenizer"]) if "tokenizer" in asked else tokenizer
     if "tokenizer" in asked or ("device" in asked and memory.device == "none"):
-        others["vocab_size"] = tokenizer.vocab_size_on(others.get("device", memory.device))
-    return replace(memory, shape=shape._replace(**parts), **others)
+        others["vocab_size"] = found.vocab_size_on(others.get("device", memory.device))
+    return found, replace(memory, shape=shape._replace(**parts), checkpoint=None, **others)
+
+
+def recorded(identity: str, memory: Memory) -> Tokenizer:
+    """The tokenizer of a loaded journal: its model's own where that is here. Raises SettingError for another model's."""
+    if memory.checkpoint is None:
+        return recorded_tokenizer(identity)
+    found = get_tokenizer(str(memory.checkpoint.tokenizer_file))
+    if found.identity != identity:
+        raise SettingError(
+            f"{named(memory.checkpoint.name)} has another tokenizer than the journal: give --model PATH or --device none"
+        )
+    return found
+
+
+def _of(checkpoint: Checkpoint, model: str, device: str, dtype: str) -> Memory:
+    sizes = {"shape": checkpoint.shape, "vocab_size": checkpoint.vocab_size}
+    return Memory(device=device, dtype=dtype, model=model, checkpoint=checkpoint, **sizes)  # type: ignore[arg-type]
+
+
+def _check_own(checkpoint: Checkpoint, asked: Sequence[str]) -> None:
+    if asked:
+        what = ", ".join(f"--{name.replace('_', '-')}" for name in asked)
+        raise SettingError(f"the model {named(checkpoint.name)} has its own tokenizer and shape: leave {what} out")
 
 
 def pool_name(name: object) -> str:

@@ -14,11 +14,11 @@ class Command(NamedTuple):
     """One change to a pool.
 
     verb
-        ``admit``, ``prefill``, ``append``, ``accept``, ``release``, ``preempt``, ``evict``, ``reset``, ``step``, ``reweight``
-        or ``undo``.
+        ``admit``, ``prefill``, ``append``, ``accept``, ``release``, ``preempt``, ``evict``, ``reset``, ``step``, ``reweight``,
+        ``corrupt`` or ``undo``.
     args
         By verb: ``name``, ``text`` or ``tokens``, ``salt``, ``lora`` (name and path), ``chunk``, ``n``, ``k``, ``draft``
-        (``text`` or ``tokens``), ``defer``, ``fail``, ``names``, ``ids``, ``seed``.
+        (``text`` or ``tokens``), ``defer``, ``fail``, ``names``, ``ids``, ``seed``, ``block``, ``other``.
     """
 
     verb: str
@@ -43,16 +43,17 @@ class Command(NamedTuple):
 
     def _line(self) -> str:
         words = [*self.args.get("names", ()), *self.args.get("ids", ())]
-        words += [self.args[key] for key in ("name", "text", "n", "k", "seed") if key in self.args]
+        words += [self.args[key] for key in ("name", "text", "n", "k", "seed", "block") if key in self.args]
         placed = [shlex.quote(str(word)) for word in words]
         if any(word.startswith("-") for word in map(str, words)):
             placed.insert(0, "--")
-        options = [word for key in _OPTIONS if key in self.args for word in (f"--{key}", _typed(self.args[key]))]
+        options = [word for key in _OPTIONS if key in self.args for word in (f"--{_TYPED.get(key, key)}", _typed(self.args[key]))]
         options += [f"--{key}" for key in _FLAGS if self.args.get(key)]
         return " ".join([self.verb, *options, *placed])
 
 
-_OPTIONS = ("tokens", "salt", "lora", "chunk", "draft")
+_OPTIONS = ("tokens", "salt", "lora", "chunk", "draft", "other")
+_TYPED = {"other": "with"}
 _FLAGS = ("defer", "fail")
 
 

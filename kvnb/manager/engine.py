@@ -42,6 +42,7 @@ class EngineCore:
             "reset": self.scheduler.reset,
             "step": self.scheduler.step,
             "reweight": self._reweight,
+            "corrupt": self.scheduler.corrupt,
         }
 
     def plan(self, command: Command) -> Apply:
@@ -63,6 +64,11 @@ class EngineCore:
         """All tokens that ``command`` brings, drafts included."""
         parts = [{key: command.args[key] for key in ("text", "tokens") if key in command.args}, command.args.get("draft")]
         return [token for part in parts if part for token in self._tokens(**part)]
+
+    def num_before(self, command: Command) -> int:
+        """How many tokens its request has already."""
+        request = self.scheduler.requests.get(command.args.get("name", ""))
+        return request.num_tokens if request and command.verb == "append" else 0
 
     def scheduled(self, command: Command) -> list[Scheduled]:
         """What a forward pass has to compute now that ``command`` is applied; nothing when it is put off."""

@@ -87,16 +87,16 @@ class Scheduler:
 
     def append(self, name: str, tokens: Sequence[int], drafts: Sequence[int] = ()) -> Apply:
         """Give a running request more tokens, and slots for drafts. Raises UnknownName, RequestError, OutOfBlocks, NeverFits."""
-        request = self._running(name, "be appended to")
-        if request.drafts:
-            raise RequestError(f"{named(name)} has drafts pending: accept 0 to {len(request.drafts)} of them first")
-        if request.num_computed_tokens < request.num_tokens:
-            left = request.num_tokens - request.num_computed_tokens
-            raise RequestError(f"{named(name)} has {counted(left, 'token')} of its prompt unscheduled: prefill it first")
+        request = self._complete(name)
         if not tokens:
             raise RequestError(f"nothing to append to {named(name)}: give at least one token")
         plan = self.kv_cache_manager.plan_next(request, self._num_written(request), request.num_tokens + len(tokens), len(drafts))
         return partial(self._append, request, tokens, drafts, plan)
+
+    def check_ready(self, name: str) -> None:
+        """Whether the next token of a running request can be known. Raises UnknownName or RequestError."""
+        self._complete(name)
+        self._check_computed([name])
 
     def check_decode(self, name: str, k: int) -> None:
         """Whether ``k`` tokens, one after another, can be appended to a request. Raises as ``append``."""
@@ -146,12 +146,7 @@ class Scheduler:
 
     def evict(self, ids: Sequence[int]) -> Apply:
         """Drop the hashes of these blocks. Raises UnknownName for block 0 and for an id out of range."""
-        last = self.kv_cache_manager.behaviour.num_blocks - 1
-        for block_id in ids:
-            if not 1 <= block_id <= last:
-                why = "is the null block and never cached" if block_id == 0 else "does not exist"
-                way = f"give ids from 1 to {last}" if last else "this pool has only block 0"
-                raise UnknownName(f"block {block_id} {why}: {way}")
+        self._check_ids(ids)
         if not ids:
             raise RequestError("nothing to evict: give at least one block id")
         return partial(self.kv_cache_manager.block_pool.evict_blocks, ids)
@@ -165,6 +160,21 @@ class Scheduler:
             which = ", ".join(map(named, holders[:5])) + (" and more" if len(holders) > 5 else "")
             raise ResetRefused(f"{counted(used, 'block')} still in use: release or preempt {which} first")
         return self._reset
+
+    def corrupt(self, name: str, block: int, other: int) -> Apply:
+        """Let the worker read block ``other`` where the table of a request says ``block``; the pool takes no note of it.
+
+        Raises UnknownName or RequestError.
+        """
+        self._running(name, "be corrupted")
+        table = [block_id for block_id in self.kv_cache_manager.block_table(name) if block_id]
+        if block not in table:
+            held = ", ".join(map(str, table[:8])) + (" and more" if len(table) > 8 else "")
+            raise UnknownName(f"block {block} is not in the block table of {named(name)}: it holds {held}")
+        self._check_ids([other])
+        if other == block:
+            raise RequestError(f"block {other} is what stands there already: name another block")
+        return lambda: None
 
     # --- applying a plan -----------------------------------------------------------------------------------
 
@@ -290,6 +300,23 @@ class Scheduler:
         if request.status != "running":
             raise RequestError(f"{named(name)} is preempted and cannot {purpose}: admit it without a text first")
         return request
+
+    def _complete(self, name: str) -> Request:
+        request = self._running(name, "be appended to")
+        if request.drafts:
+            raise RequestError(f"{named(name)} has drafts pending: accept 0 to {len(request.drafts)} of them first")
+        if request.num_computed_tokens < request.num_tokens:
+            left = request.num_tokens - request.num_computed_tokens
+            raise RequestError(f"{named(name)} has {counted(left, 'token')} of its prompt unscheduled: prefill it first")
+        return request
+
+    def _check_ids(self, ids: Sequence[int]) -> None:
+        last = self.kv_cache_manager.behaviour.num_blocks - 1
+        for block_id in ids:
+            if not 1 <= block_id <= last:
+                why = "is the null block and never cached" if block_id == 0 else "does not exist"
+                way = f"give ids from 1 to {last}" if last else "this pool has only block 0"
+                raise UnknownName(f"block {block_id} {why}: {way}")
 
     def _taken(self, request: Request) -> str:
         way = "append to it, or release it first" if request.status == "running" else "admit it without a text to resume it"

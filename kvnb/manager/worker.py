@@ -36,8 +36,8 @@ class Worker(Protocol):
     ``Extended`` (ids to append to a block table), ``Ended`` and ``RequestIs`` preempted (a table that is gone).
     """
 
-    def check_tokens(self, token_ids: Sequence[int]) -> None:
-        """Raises RequestError for a token that the model does not know."""
+    def check_tokens(self, token_ids: Sequence[int], num_before: int = 0) -> None:
+        """Raises RequestError for a token that the model does not know, and for more than it can read behind each other."""
 
     def follow(self, events: Iterable[PoolEvent | ManagerEvent]) -> None:
         """Bring block tables up to date, and fill blocks that have a new owner."""
@@ -50,6 +50,9 @@ class Worker(Protocol):
 
     def reweight(self, seed: int) -> None:
         """Change the model's weights in place; K and V that are there stay."""
+
+    def corrupt(self, name: str, block_id: int, other: int) -> None:
+        """Point the block table of ``name`` at block ``other`` where it points at ``block_id``."""
 
     def clear(self) -> None:
         """Back to the new pool: every block filled, no table, the first weights; also after ``close``."""
@@ -64,3 +67,7 @@ class Worker(Protocol):
     @property
     def num_bytes(self) -> int:
         """Bytes of all blocks together; 0 while the memory is let go."""
+
+    @property
+    def prefers_long_passes(self) -> bool:
+        """Whether tokens that are computed again had better be computed together."""

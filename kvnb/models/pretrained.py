@@ -134,7 +134,7 @@ def _read(checkpoint: Checkpoint, device: torch.device) -> Any:
     AttentionInterface.register(ATTENTION, paged_attention)
     try:
         with _quiet():
-            model = AutoModelForCausalLM.from_pretrained(
+            model: Any = AutoModelForCausalLM.from_pretrained(
                 checkpoint.folder, dtype=torch.float32, attn_implementation=ATTENTION, local_files_only=True
             )
             return model.to(device).eval().requires_grad_(False)
@@ -153,14 +153,14 @@ def _quiet() -> Iterator[None]:
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         logging.set_verbosity(level)
         if bars:
-            logging.enable_progress_bar()
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 if TYPE_CHECKING:

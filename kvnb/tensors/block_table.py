@@ -37,6 +37,14 @@ class BlockTable:
         self._length_of[name] = after
         self.num_written += len(ids)
 
+    def corrupt(self, name: str, block_id: int, other: int) -> None:
+        """Put ``other`` where ``block_id`` stands in the row of ``name``: the fault that must never happen.
+
+        Raises UnknownName, or ValueError when the row does not have ``block_id``.
+        """
+        row = self.row(name)
+        row[row.tolist().index(block_id)] = other
+
     def remove(self, name: str) -> None:
         """Let the row of ``name`` go, if it has one; the next new name may get it."""
         self._row_of.pop(name, None)

@@ -17,7 +17,6 @@ import torch
 
 from kvnb.errors import RequestError, counted, named
 from kvnb.tensors.attention import attend, dense_attention, first_visible, paged
-from kvnb.tensors.devices import one_thread
 from kvnb.tensors.store import rounded
 from kvnb.tensors.worker import Worker
 
@@ -102,7 +101,7 @@ def prove(worker: Worker, name: str, token_ids: Sequence[int], num_drafts: int =
         raise RequestError(f"{named(name)} has nothing to prove: give its tokens, at least one before the drafts")
     worker.check_tokens(token_ids)
     table = _table_for(worker, name, len(token_ids))
-    with one_thread(worker.device):
+    with worker.model.threads():
         dense = _Dense(worker, token_ids)
         rows = dense.logits(1 + num_drafts)
         paged_rows = _paged_logits(worker, table, token_ids, 1 + num_drafts)
@@ -119,14 +118,13 @@ def prove(worker: Worker, name: str, token_ids: Sequence[int], num_drafts: int =
 
 
 def tolerance_of(worker: Worker) -> float:
-    """How far honest arithmetic may be off, by the number of layers and the precision of K and V.
+    """How far honest arithmetic may be off: as far as the model says, and more in lower precisions of K and V.
 
-    Measured on a CPU over 8 seeds, tables in any order, chunks of 1 to 100 tokens, with and without a window. float32: at
-    most 2e-6 in 2 layers, 5e-6 in 12, 1.1e-5 in 32. Lower precisions: dense and paged arithmetic now and then round an element
-    to neighbours, at most 1 eps apart (1.7 where that moved what it was made of), and logits follow by 0.9 eps. A difference is
-    relative where the number is above 1, so that a block of zeros differs by 1: more than is allowed in every precision.
+    Measured with the tiny model, tables in any order, with and without a window: dense and paged arithmetic now and then
+    round an element to neighbours, at most 1 eps apart (1.7 where that moved what it was made of), and logits follow by 0.9
+    eps. A difference is relative where the number is above 1, so that a block of zeros differs by 1: more than is allowed.
     """
-    arithmetic = 1e-5 * max(1.0, worker.store.shape.layers / 8)
+    arithmetic = worker.model.tolerance
     return arithmetic if worker.store.dtype == torch.float32 else arithmetic + 3 * torch.finfo(worker.store.dtype).eps
 
 

@@ -5,15 +5,16 @@ Must not know: blocks, slots, requests: where K and V are kept is the caller's `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.functional import linear, rms_norm, silu
 
+from kvnb.tensors.devices import one_thread
+from kvnb.tensors.model import Attend, Model
 from kvnb.tensors.shapes import KVShape
-
-Attend = Callable[[int, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
-"""``attend(layer, query, key, value)``: query and result (T, query heads, head_size), key and value (T, kv_heads, head_size)."""
 
 HIDDEN = 64
 ROTARY_BASE = 10000.0
@@ -26,11 +27,33 @@ class TinyLlama:
     computed too. Weights and arithmetic are float32; equal seeds give equal weights on every device.
     """
 
+    name = "tiny"
+    max_tokens: int | None = None
+    prefers_long_passes = False
+
     def __init__(self, shape: KVShape, device: torch.device, vocab_size: int = 256, seed: int = 0) -> None:
         self.shape, self.device, self.vocab_size = shape, device, vocab_size
         self.weights = {name: tensor.to(device) for name, tensor in _random_weights(shape, vocab_size, seed)}
         pairs = torch.arange(0, shape.head_size, 2, dtype=torch.float64) / shape.head_size
         self._frequencies = (1 / ROTARY_BASE**pairs).float().to(device)
+
+    @property
+    def tolerance(self) -> float:
+        """Measured on a CPU over 8 seeds, in chunks of 1 to 100 tokens: 2e-6 in 2 layers, 5e-6 in 12, 1.1e-5 in 32."""
+        return 1e-5 * max(1.0, self.shape.layers / 8)
+
+    @property
+    def relative_cost(self) -> float:
+        """Measured on two cores: 0.39 ms a token, 8.2 ms in llama-3.1-8b's shape, which keeps 512 times as many numbers."""
+        layers, kv_heads, head_size = self.shape
+        return 1 + layers * kv_heads * head_size / 1600
+
+    def threads(self) -> AbstractContextManager[None]:
+        """One: the tensors are small."""
+        return one_thread(self.device)
+
+    def check_reweight(self) -> None:
+        """Every seed has its weights."""
 
     def reweight(self, seed: int) -> None:
         """The weights of another seed, put in place."""
@@ -87,3 +110,7 @@ def _random_weights(shape: KVShape, vocab_size: int, seed: int) -> Iterator[tupl
         # Scaled so that each product keeps its input's size; the embedding is looked up, not summed over.
         scale = 1.0 if name == "embed" else columns**-0.5
         yield name, torch.randn(rows, columns, generator=generator) * scale
+
+
+if TYPE_CHECKING:
+    _kept_promise: type[Model] = TinyLlama

@@ -16,26 +16,26 @@ from kvnb.views.theme import painter
 from kvnb.views.tiles import Brush, strip, table_cells
 from kvnb.views.words import count, short
 
-_LETTERS = 400
+_LETTERS = 1200
 
 
-def generated_text(steps: Sequence[Step], said: str, state: State) -> str:
-    """``r0 generates 3 tokens, 1 new block(s)``, what they say, the table and the free queue."""
+def generated_text(steps: Sequence[Step], said: str, state: State, reason: str = "length") -> str:
+    """``r0 generates 3 tokens, 1 new block(s)``, what they say, the table and the free queue; ``reason`` as in ``Generated``."""
     name = _name(steps)
-    lines = [f"{short(name)}{_did(steps)}", f"  {_said(said)}"]
+    lines = [f"{short(name)}{_did(steps, reason)}", *(f"  {line}" for line in said_text(said).split("\n"))]
     lines += [line for step in steps for line in details(step)]
     if name in state.requests and state.requests[name].table:
         lines.append(f"  {table_text(state.requests[name].table)}")
     return "\n".join([*lines, f"  {queue_text(state)}"])
 
 
-def generated_html(journal: Journal, steps: Sequence[Step], said: str, state: State) -> str:
+def generated_html(journal: Journal, steps: Sequence[Step], said: str, state: State, reason: str = "length") -> str:
     """The same as a card."""
     name, brush, last = _name(steps), Brush(painter(journal)), steps[-1]
     table = state.requests[name].table if name in state.requests else []
     return card(
-        div("font-size:14px", chip(short(name), brush.painter(name)), safe(_did(steps))),
-        row("says", "", element("pre", "margin:0;line-height:15px;white-space:pre-wrap", safe(_said(said)))),
+        div("font-size:14px", chip(short(name), brush.painter(name)), safe(_did(steps, reason))),
+        row("says", "", said_html(said)),
         *(line for step in steps for line in (*evictions(step), *filled(step))),
         row("block table", f"{_new(steps)} new", strip(table_cells(state, table, brush), state.num_blocks)) if table else "",
         queue_row(state, brush),
@@ -47,16 +47,24 @@ def _name(steps: Sequence[Step]) -> str:
     return str(steps[-1].command.args["name"])
 
 
-def _did(steps: Sequence[Step]) -> str:
+def _did(steps: Sequence[Step], reason: str) -> str:
     origin = steps[-1].origin or {}
     drawn = f", drawn at temperature {origin['temperature']:g} with seed {origin['seed']}" if "temperature" in origin else ""
-    return f" generates {count(len(steps), 'token')}, {_new(steps)} new block(s){drawn}"
+    end = ", and says its end" if reason == "stop" else ""
+    return f" generates {count(len(steps), 'token')}, {_new(steps)} new block(s){end}{drawn}"
 
 
 def _new(steps: Sequence[Step]) -> int:
     return sum(len(event.ids) for step in steps for event in step.of(Took))
 
 
-def _said(text: str) -> str:
-    """The text in quotes, escapes for what cannot be printed; of a long one the beginning."""
-    return repr(text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "…")
+def said_text(text: str) -> str:
+    """The text in quotes, escapes for what cannot be printed; several lines of prose as they are. Of a long one the beginning."""
+    short = text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "…"
+    return short if "\n" in short and all(line.isprintable() for line in short.split("\n")) else repr(short)
+
+
+def said_html(text: str) -> str:
+    """The same as a block of text, line by line."""
+    lines = "\n".join(map(safe, said_text(text).split("\n")))
+    return element("pre", "margin:0;line-height:15px;white-space:pre-wrap", lines)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kvnb.journal import Journal, State
 from kvnb.journal.contents import contents
 from kvnb.views import contents as slots
-from kvnb.views import diagram, diffs, generated, html, memory, page, proofs, request_tables, text, trees
+from kvnb.views import decoded, diagram, diffs, generated, html, memory, page, proofs, request_tables, text, trees
 from kvnb.views.compare import compare
 from kvnb.views.contents import Contents
 
 if TYPE_CHECKING:
     from kvnb.lab import Lab
-    from kvnb.results import Generated, StepResult
+    from kvnb.results import Decoded, Generated, StepResult
     from kvnb.tensors.prove import Proof
 
 
@@ -48,8 +48,18 @@ def step_shown(result: StepResult) -> Shown:
 def generated_shown(result: Generated) -> Shown:
     """Tokens that the model made, with the state after the last."""
     journal, state = result.lab.journal, result.state
-    plain = generated.generated_text(result.steps, result.text, state)
-    return Shown(plain, generated.generated_html(journal, result.steps, result.text, state), result, journal)
+    said = (result.text, state, result.finish_reason)
+    plain = generated.generated_text(result.steps, *said)
+    return Shown(plain, generated.generated_html(journal, result.steps, *said), result, journal)
+
+
+def decoded_shown(result: Decoded) -> Shown:
+    """Tokens that the model made for several requests, with the state after the last."""
+    said = {
+        name: decoded.Said(len(tokens), result.text[name], result.finish_reason[name]) for name, tokens in result.tokens.items()
+    }
+    what = (result.steps, said, result.num_passes, result.state)
+    return Shown(decoded.decoded_text(*what), decoded.decoded_html(result.lab.journal, *what), result, result.lab.journal)
 
 
 def proof_shown(lab: Lab, proof: Proof) -> Shown:

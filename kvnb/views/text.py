@@ -117,6 +117,11 @@ def _reweight(step: Step) -> str:
     return f"reweight: the model has the weights of seed {step.command.args['seed']}, what is cached has not"
 
 
+def _corrupt(step: Step) -> str:
+    args = step.command.args
+    return f"{_name(step)} is corrupted: it reads block {args['other']} where its table says block {args['block']}"
+
+
 def _undo(step: Step) -> str:
     k = step.of(Restored)[0].k
     return f"undo: back to step {k}" + ("" if k else ", the new pool")
@@ -124,7 +129,8 @@ def _undo(step: Step) -> str:
 
 _SENTENCES: dict[str, Callable[[Step], str]] = {
     "admit": _admit, "prefill": _append, "append": _append, "accept": _accept, "release": _release, "preempt": _preempt,
-    "evict": _evict, "reset": _reset, "step": _step, "reweight": _reweight, "undo": _undo,
+    "evict": _evict, "reset": _reset, "step": _step, "reweight": _reweight, "corrupt": _corrupt,
+    "undo": _undo,
 }  # fmt: skip
 
 
