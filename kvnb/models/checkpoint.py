@@ -70,7 +70,7 @@ def open_checkpoint(path: str | Path, progress: Each = silent) -> Checkpoint:
 
 def _nothing(source: Path) -> str:
     shown = one_line(str(source), 120)
-    if not source.is_absolute() and len(source.parts) == 2 and not source.parent.exists():
+    if not source.is_absolute() and len(source.parts) == 2 and source.parts[0][0] != "~" and not source.parent.exists():
         return f"no folder {shown}: models are not fetched from a hub: give the path of a local folder or GGUF file"
     return f"no such folder or GGUF file: {shown}"
 
