@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kvnb.commands.panels import dashboard_verb, dock_verb
 from kvnb.commands.verb import Arg, Verb, name, step_or_name, whole
 from kvnb.errors import CommandError, named, one_line
+from kvnb.journal.prefills import prefills
 from kvnb.session import Session
 from kvnb.views import html, metrics, text
 from kvnb.views.figures import NAMES
@@ -87,7 +88,7 @@ def _check(session: Session, pool: str | None = None) -> Shown:
 
 def _metrics(session: Session, pool: str | None = None) -> Shown:
     lab = session.lab(pool)
-    return note_shown(metrics.metrics_text(lab.name, lab.behaviour, lab.state))
+    return note_shown(metrics.metrics_text(lab.name, lab.behaviour, lab.state, prefills(lab.journal)))
 
 
 def _prove(session: Session, name: str, pool: str | None = None) -> Shown:

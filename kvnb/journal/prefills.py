@@ -144,6 +144,7 @@ class Prefills:
     def _looked(self, event: Looked) -> None:
         request = self.requests[event.name]
         request.first = event.hits
+        request.done = max(request.done, event.hits)
         self.last = self.last._replace(saved=self.last.saved + event.hits)
         self.looked += event.n
         if not event.preempted:

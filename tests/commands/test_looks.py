@@ -98,14 +98,14 @@ def test_the_log_of_events_has_a_row_an_event(seed: Session) -> None:
 
 
 def samples(text: str) -> dict[str, float]:
-    """What Prometheus reads in ``text``: name to value, each family complete with help and type."""
+    """What Prometheus reads in ``text``: name (and source) to value, each family complete with help and type."""
     parse = needs("prometheus_client.parser").text_string_to_metric_families
     families: Iterable = parse(text + "\n")
     found = {}
     for family in families:
         assert family.documentation
         assert family.type in ("gauge", "counter")
-        found |= {sample.name: sample.value for sample in family.samples}
+        found |= {" ".join([one.name, *filter(None, [one.labels.get("source")])]): one.value for one in family.samples}
     return found
 
 
@@ -118,6 +118,11 @@ def test_metrics_are_prometheus_text_under_vllms_names(seed: Session) -> None:
         "vllm:prefix_cache_queries_total": 15 + 14 + 29 + 4,
         "vllm:prefix_cache_hits_total": 8 + 12,
         "vllm:num_preemptions_total": 1,
+        "vllm:prompt_tokens_total": 15 + 14 + 29 + 4,
+        "vllm:prompt_tokens_by_source_total local_compute": 15 + 6 + 17 + 4,
+        "vllm:prompt_tokens_by_source_total local_cache_hit": 8 + 12,
+        "vllm:prompt_tokens_by_source_total external_kv_transfer": 0,
+        "vllm:prompt_tokens_cached_total": 8 + 12,
         "vllm:cache_config_info": 1,
     }
 
@@ -145,6 +150,7 @@ def test_the_history_can_be_drawn(seed: Session) -> None:
     ]
     assert says(seed, "timeline blocks")[0] == "the life of each block, steps 0-4"
     assert run(seed, "timeline usage").value.to_dict() == seed.lab().figure("usage").to_dict()
+    assert says(seed, "timeline prefill")[0] == "8 of 29 prefill tokens saved, 21 computed, steps 0-4"
     assert refusal(seed, "timeline usage --by age") == "--by colours the queue's heat map: leave it out for timeline usage"
     with pytest.raises(UnknownName, match="no timeline 'quue': did you mean queue"):
         seed.lab().figure("quue")

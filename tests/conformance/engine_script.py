@@ -68,12 +68,14 @@ class Witness:
         outputs = self.update(*args, **options)
         done = [one for group in outputs.values() for one in group.outputs]
         self.step["sampled"] = {name(one.request_id): list(one.new_token_ids) for one in done}
+        counted = [(name(one.request_id), one.prefill_stats) for one in done if one.prefill_stats is not None]
+        self.step["prompts"] = {of: [stats.num_prompt_tokens, stats.num_cached_tokens] for of, stats in counted}
         self.step["finished"] = [name(one.request_id) for one in done if one.finish_reason is not None]
         return outputs
 
     def take(self) -> dict[str, Any]:
         """What one step did, and the state that it left."""
-        nothing = {"scheduled": [], "preempted": [], "after_schedule": self.state(), "sampled": {}, "finished": []}
+        nothing = {"scheduled": [], "preempted": [], "after_schedule": self.state(), "sampled": {}, "prompts": {}, "finished": []}
         step, self.step = {**nothing, **self.step, "after_step": self.state()}, {}
         return step
 

@@ -22,6 +22,7 @@ import pytest
 
 from kvnb import Lab
 from kvnb.errors import OutOfBlocks
+from kvnb.journal.prefills import Prefills
 
 pytestmark = pytest.mark.engine
 
@@ -114,6 +115,7 @@ class Follower:
         self.running: list[str] = []
         self.tokens = {name: list(prompt) for name, prompt in PROMPTS.items()}
         self.tally: Counter[str] = Counter()
+        self.prefills, self.folded, self.anew = Prefills(), 0, set()
 
     def schedule(self, step):
         """The part of a step before the model runs."""
@@ -168,6 +170,7 @@ class Follower:
             if had:
                 self.did("release", name)
                 self.tally["came anew"] += 1
+                self.anew.add(name)
             result = self.did("admit", name, tokens=tokens, chunk=chunk)
         assert result.num_hit_tokens == hits
         self.tally["admitted in chunks"] += chunk is not None
@@ -184,6 +187,23 @@ class Follower:
         for name in step["finished"]:
             self.did("release", name)
             self.running.remove(name)
+
+    def prompts(self):
+        """Prompts that our steps since the last time count: tokens and hits. One that came anew has another prompt here."""
+        counted = {}
+        for step in self.lab.journal.steps[self.folded :]:
+            before = self.prefills.prompt_tokens, self.prefills.prompt_tokens_cached
+            self.prefills.apply(step)
+            tokens, cached = self.prefills.prompt_tokens - before[0], self.prefills.prompt_tokens_cached - before[1]
+            if tokens:
+                counted[step.command.args["name"]] = [tokens, cached]
+        self.folded = len(self.lab.journal)
+        self.tally["prompts counted"] += len(self.known(counted))
+        return self.known(counted)
+
+    def known(self, prompts):
+        """Those of requests that are the same on both sides from the beginning."""
+        return {name: counts for name, counts in prompts.items() if name not in self.anew}
 
     def did(self, verb, name, **args):
         result = getattr(self.lab, verb)(name, **args)
@@ -203,6 +223,7 @@ def test_after_every_step_the_pool_of_a_real_engine_is_as_ours(trace, capsys):
     for number, step in enumerate(trace["steps"], 1):
         us.schedule(step)
         assert us.state() == step["after_schedule"], number
+        assert us.prompts() == us.known(step["prompts"]), number
         us.finish(step)
         assert us.state() == step["after_step"], number
     us.tally["blocks evicted"] = us.lab.state.counters.evicted_blocks
@@ -211,7 +232,17 @@ def test_after_every_step_the_pool_of_a_real_engine_is_as_ours(trace, capsys):
     assert trace["reset"] is True
     assert us.state() == trace["after_reset"]
     assert all(equation.holds for equation in us.lab.check())
-    for what in ("blocks evicted", "blocks hit", "admitted in chunks", "prefill", "preempt", "resumed", "came anew"):
+    assert us.prefills.total.forward == us.lab.num_forward_tokens
+    for what in (
+        "prompts counted",
+        "blocks evicted",
+        "blocks hit",
+        "admitted in chunks",
+        "prefill",
+        "preempt",
+        "resumed",
+        "came anew",
+    ):
         assert us.tally[what] > 0, what
     with capsys.disabled():
         print(f"\n{len(trace['steps'])} engine steps, {len(REQUESTS)} requests, {dict(us.tally)}, seconds {trace['seconds']}")
