@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ from made_models import (
     weights_in,
     write_gguf,
 )
+from tokenizers import Tokenizer
 
 from kvnb.errors import SettingError
-from kvnb.models.checkpoint import open_checkpoint
+from kvnb.models.checkpoint import Checkpoint, open_checkpoint
 from kvnb.tensors.shapes import KVShape
 
-TOKENS = [[3, 50, 7, 200, 11, 90, 258, 1]]
+TOKENS = (3, 50, 7, 200, 11, 90, 258, 1)
 
 
 def loaded(folder: Path) -> Any:
@@ -33,9 +35,9 @@ def loaded(folder: Path) -> Any:
     return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True).eval()
 
 
-def logits(model: Any) -> Any:
+def logits(model: Any, tokens: Sequence[int] = TOKENS) -> Any:
     with torch.no_grad():
-        return model(torch.tensor(TOKENS)).logits
+        return model(torch.tensor([tokens])).logits
 
 
 @pytest.mark.parametrize("tied", [False, True], ids=["a head of its own", "the embedding as head"])
@@ -130,3 +132,12 @@ def test_llama_3s_scaling_is_told_from_its_table(tmp_path: Path, cache: Path):
     table[3] += 0.1
     with pytest.raises(SettingError, match=r"rope_freqs\.weight is not Llama 3's table: give the checkpoint's folder"):
         scaled(tmp_path, rope, {}, table)
+
+
+def test_smollm2_is_loaded_and_knows_its_capitals(smollm2: Checkpoint):
+    assert (smollm2.name, smollm2.architecture) == ("SmolLM2-135M-Instruct.Q4_1", "LlamaForCausalLM")
+    assert (smollm2.shape, smollm2.max_tokens, smollm2.weight_bytes) == ((30, 3, 64), 8192, 4 * 134_515_008)
+    cut = Tokenizer.from_file(str(smollm2.tokenizer_file))
+    # As they lie in the GGUF file, the rows of Q and K would give nonsense.
+    next_tokens = logits(loaded(smollm2.folder), cut.encode("The capital of France is").ids)[0, -1]
+    assert cut.decode([int(next_tokens.argmax())]) == " Paris"
