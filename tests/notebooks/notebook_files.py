@@ -6,9 +6,10 @@ import importlib.util
 import math
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from helpers import ROOT, needs
 
@@ -38,6 +39,7 @@ class NotebookFile:
     """``notebooks/NAME.md`` and the ``.ipynb`` that is made from it."""
 
     def __init__(self, name: str) -> None:
+        self.name = name
         self.text = NOTEBOOKS / f"{name}.md"
         self.path = self.text.with_suffix(".ipynb")
 
@@ -49,12 +51,13 @@ class NotebookFile:
         """The notebook in the repository, with its outputs."""
         return nbformat.read(self.path, as_version=4)
 
-    def executed(self) -> Any:
-        """The notebook out of a fresh kernel."""
-        return build.execute(self.source())
+    def run(self) -> Run:
+        """The notebook out of a fresh kernel, and what that took."""
+        notebook = self.source()
+        return Run(notebook, build.run(notebook))
 
     def executed_with(self, **values: int) -> Any:
-        """With a cell of other values behind the tagged one, as papermill puts it there."""
+        """Out of a fresh kernel, with a cell of other values behind the tagged one, as papermill puts it there."""
         notebook = self.source()
         place = next(i for i, cell in enumerate(notebook.cells) if "parameters" in cell.metadata.get("tags", ()))
         source = "\n".join(f"{name} = {value}" for name, value in values.items())
@@ -62,8 +65,18 @@ class NotebookFile:
         notebook.cells.insert(place + 1, cell)
         return build.execute(notebook)
 
+    def answered(self, answers: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """What is said below the cell of each of these lines, with one answer after the other in the line's place.
+
+        All of them are tried in one kernel, each where its cell stands.
+        """
+        notebook = self.source()
+        tried = {line: list(_with(notebook, line, given)) for line, given in answers.items()}
+        build.execute(notebook)
+        return {line: [shown_below(cell)[-1].removeprefix("stdout: ").strip() for cell in cells] for line, cells in tried.items()}
+
     def run_all(self, times: int) -> list[Any]:
-        """The outputs of all code cells after each run, all runs in one kernel."""
+        """The notebook after each run, all runs in one kernel."""
         notebook = self.source()
         client = build.client_for(notebook)
         with client.setup_kernel(env={**os.environ, **build.ENVIRONMENT}):
@@ -71,8 +84,29 @@ class NotebookFile:
             for _ in range(times):
                 for index, cell in enumerate(notebook.cells):
                     client.execute_cell(cell, index)
-                runs.append([without_count(cell.outputs) for cell in code_cells(notebook)])
+                runs.append(deepcopy(notebook))
         return runs
+
+
+class Run(NamedTuple):
+    """A notebook that was run, and its ``Cost``."""
+
+    notebook: Any
+    cost: Any
+
+
+Fresh = Callable[[str], Run]
+
+
+def _with(notebook: Any, line: str, answers: Sequence[str]) -> Iterator[Any]:
+    """Puts a cell an answer in the place of the one cell with this line."""
+    [place] = [place for place, cell in enumerate(notebook.cells) if cell.cell_type == "code" and line in cell.source]
+    asked = notebook.cells.pop(place)
+    for number, answer in enumerate(answers):
+        source = asked.source.replace(line, answer, 1)
+        cell = nbformat.v4.new_code_cell(source, id=f"{asked.id}-{number}", metadata=asked.metadata)
+        notebook.cells.insert(place + number, cell)
+        yield cell
 
 
 def code_cells(notebook: Any) -> list[Any]:
