@@ -14,7 +14,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jupytext
 import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
@@ -28,6 +27,8 @@ LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-pytho
 
 def read_source(path: Path) -> NotebookNode:
     """The notebook that the Markdown file describes, without outputs, its cell ids made from their text."""
+    import jupytext  # here, because an image of Binder is without it and runs the .ipynb
+
     notebook = jupytext.read(path, fmt="md")
     seen: Counter[str] = Counter()
     for cell in notebook.cells:

@@ -1,4 +1,4 @@
-"""Time, memory and sizes of the notebooks: ``python notebooks/measure.py [FILE.md ...]``; each runs in a fresh kernel.
+"""Time, memory and sizes of the notebooks, run in fresh kernels: ``python notebooks/measure.py [FILE.md|FILE.ipynb ...]``.
 
 Memory is the most that the kernel's process had, shared libraries included; the server and the browser come on top of it.
 """
@@ -28,7 +28,7 @@ def row(name: str, cost: build.Cost, notebook: int, page: int) -> str:
 
 def measured(source: Path) -> str:
     """The line of one notebook, made here and now; nothing of it is kept."""
-    notebook = build.read_source(source)
+    notebook = nbformat.read(source, as_version=4) if source.suffix == ".ipynb" else build.read_source(source)
     cost = build.run(notebook)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{source.stem}.ipynb")
