@@ -9,9 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import build
 import nbformat
 
+import build
 from kvnb.export.report import report
 
 ROW = "{:<16}{:>16}{:>10}{:>14}{:>14}{:>12}"
