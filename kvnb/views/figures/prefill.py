@@ -90,9 +90,9 @@ def _add_share(figure: go.Figure, of: Ground, rows: Sequence[Row]) -> None:
         for row in rows
         if (share := row.total.share) is not None
     ]
-    rest = [(number, round(1 - share, 4), "") for number, share, _ in points]
+    rest = [(number, round(1 - share, 4), None) for number, share, _ in points]
     _add(figure, of, 0, _SHARE, len(rows), points, showlegend=False)
-    _add(figure, of, _REST, _SHARE, len(rows), rest, showlegend=False, hoverinfo="skip")
+    _add(figure, of, _REST, _SHARE, len(rows), rest, showlegend=False, hoverinfo="skip", hovertemplate=None)
     share = rows[-1].total.share
     if share is not None:
         figure.add_annotation(

@@ -16,9 +16,9 @@ from kvnb.views.words import count, listed, short
 
 KINDS = ("used by one", "shared", "free and cached", "free and empty")
 """In the order in which they are stacked."""
-WORK = ("saved", "computed", "computed again", "decode and drafts", "in a failed pass")
-"""What becomes of scheduled tokens, as ``Work`` has it and as it is stacked."""
-LEGEND = ("saved: from cache", *WORK[1:])
+WORK = ("saved", "computed", "again", "decode", "failed")
+LEGEND = ("saved: from cache", "computed", "computed again", "decode, drafts", "failed pass")
+"""What becomes of scheduled tokens, as ``Work`` has it and as it is stacked: in a table, and beside a colour."""
 PANELS = ("tokens of each step", "share of prefill saved so far")
 _LETTER, _GAP = 5.8, 6
 """Pixels for a letter of a label, and between two labels."""
@@ -57,15 +57,16 @@ def prefill_title(journal: Journal, total: Work) -> str:
     computed = total.computed + total.recomputed
     if not journal.behaviour.prefix_caching:
         return f"{count(computed, 'prefill token')} computed: with prefix caching off none is saved"
-    again = f", {total.recomputed:,} of them again after a preemption" if total.recomputed else ""
+    again = f", {total.recomputed:,} of them again" if total.recomputed else ""
     return f"{total.saved:,} of {count(total.prefill, 'prefill token')} saved, {computed:,} computed{again}"
 
 
 def prefill_notes(journal: Journal, total: Work) -> list[str]:
-    """What else went through the model, for the quiet line."""
+    """What else there was to compute, and whether there is a model that does, for the quiet line."""
     notes = [count(total.decoded, "decode token")] * (total.decoded > 0)
-    notes += [f"{count(total.failed, 'token')} in failed passes"] * (total.failed > 0)
-    return [*notes, *["no memory: would be computed"] * (journal.memory is None)]
+    notes += [f"{total.failed:,} in failed passes"] * (total.failed > 0)
+    # Without memory nothing is computed but on paper.
+    return [*notes, *["block ids only"] * (journal.memory is None)]
 
 
 def percent(share: float) -> str:
