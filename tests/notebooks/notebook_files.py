@@ -65,13 +65,18 @@ class NotebookFile:
         notebook.cells.insert(place + 1, cell)
         return build.execute(notebook)
 
-    def answered(self, answers: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    def answered(self, answers: Mapping[str, Sequence[str]], first: int | None = None) -> dict[str, list[str]]:
         """What is said below the cell of each of these lines, with one answer after the other in the line's place.
 
         All of them are tried in one kernel, each where its cell stands.
+
+        first
+            How many code cells, from the first one on, are enough for them; the others are not run.
         """
         notebook = self.source()
         tried = {line: list(_with(notebook, line, given)) for line, given in answers.items()}
+        if first is not None:
+            notebook.cells = [*code_cells(notebook)[:first], *(cell for cells in tried.values() for cell in cells)]
         build.execute(notebook)
         return {line: [shown_below(cell)[-1].removeprefix("stdout: ").strip() for cell in cells] for line, cells in tried.items()}
 

@@ -102,3 +102,23 @@ def test_the_answers_of_the_exercises():
     assert window.journal.forked.differs == 5
     assert (window.free_queue, lab.free_queue) == ((1,), ())
     assert window.block_table("r2")[:3] == (0, 2, 3)
+
+
+def test_answers_are_judged_by_the_pools_and_the_right_ones_stand_in_the_text():
+    known, step = "# your commands, such as: %kvpool admit a ABCDEFGH", "first_step = None"
+    sizes = "nothing_refused = None  # your number of blocks, block 0 included\nnothing_evicted = None"
+    twice = [f'%kvpool admit {name} {{"x" * 2 * block_size}}' for name in "ab"]
+    answers = {
+        known: ["%kvpool admit a ABCDEFGH\n%kvpool admit b ABCDEFGHi", "\n".join(twice)],
+        step: ["first_step = 6", "first_step = 5"],
+        sizes: [f"nothing_refused = {refused}\nnothing_evicted = 18" for refused in (11, 12)],
+    }
+    assert EXPERIMENTS.answered(answers, first=4) == {
+        known: ["not yet: no prompt was known as a whole when it came", "right: it differs from step 2 on"],
+        step: ["not 6: look further back", "right; at the end 1 is free, in the story 0"],
+        sizes: ["refused: not 11", "right, both"],
+    }
+    text = EXPERIMENTS.text.read_text(encoding="utf-8")
+    assert all(f"`{line}`" in text for line in twice)
+    assert "At step 5, `admit r2`" in text
+    assert "12 and 18." in text
