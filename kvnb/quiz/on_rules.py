@@ -133,7 +133,7 @@ def _used(lab: Lab) -> int:
     return lab.behaviour.num_blocks - 1 - len(lab.free_queue)
 
 
-SHARE = Kind("a share", "0.75 or 75%", NUMBER.read, NUMBER.write)
+SHARE = Kind("a share", "0.75", NUMBER.read, NUMBER.write)
 
 USAGE = Question(
     number=11,

@@ -13,7 +13,7 @@ from kvnb.lab import Lab
 from kvnb.quiz.items import Challenge, Item, Question, Task
 from kvnb.quiz.judging import Verdict
 from kvnb.quiz.questions import ITEMS
-from kvnb.quiz.scenes import Scene, Story
+from kvnb.quiz.scenes import Scene
 from kvnb.views import text
 from kvnb.views.cards import queue_row, request_rows
 from kvnb.views.markup import QUIET, card, div, element, foot, quiet, row, safe, table
@@ -33,11 +33,8 @@ def list_shown(done: Collection[int]) -> Shown:
     lines = [f"{'*' if number in done else ' '} {number:>2}  {item.title}" for number, item in ITEMS.items()]
     rows = [("✓" if number in done else "", str(number), safe(item.title)) for number, item in ITEMS.items()]
     markup = card(div("font-size:14px", f"<b>quiz</b> {quiet(head)}"), table(("", "", ""), rows), foot(_HOW))
-    return Shown(
-        "\n".join([f"quiz: {head} (*)" if done else f"quiz: {head}", *lines, f"  {_HOW}"]),
-        markup,
-        tuple(n for n in ITEMS if n in done),
-    )
+    plain = "\n".join([f"quiz: {head} (*)" if done else f"quiz: {head}", *lines, f"  {_HOW}"])
+    return Shown(plain, markup, tuple(number for number in ITEMS if number in done))
 
 
 # --- a question ----------------------------------------------------------------------------------------------
@@ -45,31 +42,33 @@ def list_shown(done: Collection[int]) -> Shown:
 
 def item_shown(item: Item) -> Shown:
     """The question with its story as far as it has come; hint and solution are folded in its HTML."""
+    title, size = f"{item.number}. {item.title}", ""
+    plain, body = [f"  {item.asks}"], [_asks(item)]
     if isinstance(item, Question | Task):
-        return _story_shown(item, item.story)
-    assert isinstance(item, Challenge)
-    how = f"build it, then: `%kvpool quiz {item.number} --pool NAME`"
-    plain = "\n".join([f"{item.number}. {item.title}", f"  {item.asks}", f"  {how}"])
-    return Shown(plain, card(_head(item, ""), _asks(item), _how(how), *_folded(item)), item)
+        lab = Scene(item.story).before
+        size = text.size_text(lab.behaviour)
+        plain, body = _story_text(item, lab.state), _story(item, item.story.lines, lab, ())
+    markup = card(div("font-size:14px", f"<b>{safe(title)}</b> ", quiet(safe(size))), *body, _how(item), *_folded(item))
+    return Shown("\n".join([title + f" ({size})" * bool(size), *plain, f"  {how(item)}"]), markup, item)
 
 
-def _story_shown(item: Question | Task, story: Story) -> Shown:
-    scene = Scene(story)
-    size, state = text.size_text(scene.before.behaviour), scene.state
-    takes = (
-        f"{item.kind.takes}, such as `%kvpool quiz {item.number} {item.kind.example}`"
-        if isinstance(item, Question)
-        else f"a command behind `%kvpool quiz {item.number}`"
-    )
-    plain = [f"{item.number}. {item.title} ({size})"]
-    plain += _numbered(story.lines, 1)
-    plain += [*_indented(text.tables_text(state)), f"  {text.queue_text(state)}"]
-    plain += ["  then:", *_numbered(story.then, len(story.lines) + 1)] if story.then else []
-    plain += [f"  {item.asks}", f"  the answer: {takes}"]
-    pictures = [_steps("story", story.lines, 1), *_pictures(scene.before, ()), _steps("then", story.then, len(story.lines) + 1)]
-    return Shown(
-        "\n".join(plain), card(_head(item, size), *pictures, _asks(item), _how(f"the answer: {takes}"), *_folded(item)), item
-    )
+def how(item: Item) -> str:
+    """How it is answered."""
+    typed = f"%kvpool quiz {item.number}"
+    if isinstance(item, Question):
+        return f"the answer: {item.kind.takes}, such as `{typed} {item.kind.example}`"
+    return f"the answer: a command behind `{typed}`" if isinstance(item, Task) else f"build it, then: `{typed} --pool NAME`"
+
+
+def _story_text(item: Question | Task, state: State) -> list[str]:
+    lines = [*_numbered(item.story.lines, 1), *_indented(text.tables_text(state)), f"  {text.queue_text(state)}"]
+    lines += ["  then:", *_numbered(item.story.then, len(item.story.lines) + 1)] if item.story.then else []
+    return [*lines, f"  {item.asks}"]
+
+
+def _story(item: Question | Task, lines: tuple[str, ...], lab: Lab, ids: Iterable[int]) -> list[str]:
+    """The question's card without its head and foot: what has happened, the pool, what happens then, what is asked."""
+    return [_steps("story", lines, 1), *_pictures(lab, ids), _steps("then", item.story.then, len(lines) + 1), _asks(item)]
 
 
 def _numbered(lines: Iterable[str], first: int) -> list[str]:
@@ -80,16 +79,12 @@ def _indented(lines: str) -> list[str]:
     return [f"  {line}" for line in lines.split("\n")]
 
 
-def _head(item: Item, size: str) -> str:
-    return div("font-size:14px", f"<b>{item.number}. {prose(item.title)}</b> ", quiet(safe(size)))
-
-
 def _asks(item: Item) -> str:
     return div("font-size:14px;margin-top:12px", prose(item.asks))
 
 
-def _how(says: str) -> str:
-    return div(f"margin-top:4px;font-size:12px;{QUIET}", prose(says))
+def _how(item: Item) -> str:
+    return div(f"margin-top:4px;font-size:12px;{QUIET}", prose(how(item)))
 
 
 def _steps(label: str, lines: tuple[str, ...], first: int) -> str:
@@ -136,18 +131,30 @@ def pointed_text(state: State, ids: Collection[int]) -> list[str]:
 
 
 def verdict_shown(verdict: Verdict) -> Shown:
-    """Whether an answer is right, why, and the queue that shows it."""
-    item, state = verdict.item, verdict.lab.state
-    word = "right" if verdict.right else "not yet"
+    """Whether an answer is right, and why: with the queue that shows it, or else with the question once more."""
+    item = verdict.item
     given = f": {verdict.given}" if verdict.given else ""
+    head = f"{item.number}. {'right' if verdict.right else 'not yet'}"
+    tick = f"{item.number}. {'✓ right' if verdict.right else '✗ not yet'}"
     says = f"{verdict.says} {item.solution}" if verdict.right and isinstance(item, Challenge) else verdict.says
-    more = "" if verdict.right else f"quiz {item.number} --hint helps"
-    plain = [f"{item.number}. {word}{printable(given)}", f"  {says}"]
-    plain += [*_indented(text.tables_text(state)), *pointed_text(state, verdict.ids), *[f"  {more}"] * bool(more)]
-    head = div("font-size:14px", f"{item.number}. <b>{'✓' if verdict.right else '✗'} {word}</b>{safe(short(given))}")
-    ringed = "ringed: the blocks in question" if verdict.ids else ""
-    markup = card(head, div("margin-top:4px", prose(says)), *_pictures(verdict.lab, verdict.ids), foot(ringed, more))
-    return Shown("\n".join(plain), markup, verdict)
+    plain = [head + printable(given), f"  {item.asks}", f"  {says}", *_indented(text.tables_text(verdict.lab.state))]
+    plain += [*pointed_text(verdict.lab.state, verdict.ids), *[f"  quiz {item.number} --hint helps"] * (not verdict.right)]
+    top = [div("font-size:14px", f"<b>{tick}</b>{safe(short(given))}")]
+    top += [div(f"margin-top:4px;{QUIET}", prose(item.asks))] * verdict.right + [div("margin-top:4px", prose(says))]
+    return Shown("\n".join(plain), card(*top, *_below(verdict)), verdict)
+
+
+def _below(verdict: Verdict) -> list[str]:
+    """The pictures of a verdict, and the question, which the answer has taken from the page."""
+    item, lab, ids = verdict.item, verdict.lab, verdict.ids
+    ringed = foot("ringed: the blocks in question") if ids else ""
+    if verdict.right:
+        return [*_pictures(lab, ids), ringed]
+    if isinstance(item, Question | Task):
+        # A command that was not refused has happened too.
+        lines = (*item.story.lines, *[verdict.given] * (len(lab.journal) > len(item.story.lines)))
+        return [*_story(item, lines, lab, ids), ringed, *_folded(item)[:1]]
+    return [*_pictures(lab, ids), _asks(item), ringed, *_folded(item)]
 
 
 def hint_shown(item: Item) -> Shown:

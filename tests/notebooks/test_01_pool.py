@@ -9,11 +9,7 @@ from itertools import permutations
 from notebook_files import NotebookFile, errors
 
 from kvnb import KvnbError, Lab
-from kvnb.commands import run_script
 from kvnb.core.events import Unhashed
-from kvnb.quiz import ITEMS, Challenge, Question, Task
-from kvnb.quiz.scenes import Scene
-from kvnb.session import Session
 
 POOL = NotebookFile("01-pool")
 SECTIONS = [
