@@ -22,7 +22,7 @@ def _verb(lab: Lab) -> str:
 
 
 EVICT_IT = Task(
-    number=14,
+    number=8,
     title="One command: cost the cache block 5",
     asks="Type one command, without `evict`, after which block 5 has lost its hash. One such as `admit NAME TEXT`.",
     hint="Blocks are taken from the FRONT. How many must be taken until it is the turn of block 5?",
@@ -199,4 +199,4 @@ WHOLE = Challenge(
     sample=("admit a ABCDEFGH", "release a", "admit b ABCDEFGH"),
 )
 
-ON_POOLS = (EVICT_IT, COPY, NOT_EMPTY, LAST_NOT_FIRST, WHOLE)
+TO_BUILD = (COPY, NOT_EMPTY, LAST_NOT_FIRST, WHOLE)

@@ -33,7 +33,7 @@ def _unhashed_behind(scene: Scene) -> frozenset[int]:
 
 
 KIND_STORY = Question(
-    number=8,
+    number=9,
     title="The older rule: what does r2 evict?",
     asks=(
         "Here every freed block goes to the BACK, as vLLM once had it. `r2` begins like `r0` and needs five new blocks. "
@@ -62,7 +62,7 @@ KIND_STORY = Question(
 )
 
 STRANGER = Question(
-    number=9,
+    number=10,
     title="The older rule: what does a stranger evict?",
     asks=(
         "The same queue under the older rule. Instead of `r2` a stranger comes, who begins like nobody and needs six "
@@ -96,7 +96,7 @@ STRANGER = Question(
 SYSTEM = ("admit a SYSTEMSYaa", "admit b SYSTEMSYbb", "release a b")
 
 FORWARD = Question(
-    number=10,
+    number=11,
     title="First block first: which part of a system prompt is lost?",
     asks=(
         "Here a request gives its first block back first. `a` and `b` shared a system prompt, blocks 1 and 2. `big` needs "
@@ -136,7 +136,7 @@ def _used(lab: Lab) -> int:
 SHARE = Kind("a share", "0.75", NUMBER.read, NUMBER.write)
 
 USAGE = Question(
-    number=11,
+    number=12,
     title="Usage: how high is it when no empty block is left?",
     asks="`w` takes the last block that is free and empty. Nothing without a hash is free any more. What is the usage?",
     hint="Usage is 1 - free / (N - 1). Is a cached block that nobody holds free?",
@@ -180,7 +180,7 @@ def _nothing_empty(scene: Scene) -> float:
 
 
 WHEN_LOST = Question(
-    number=12,
+    number=13,
     title="The moment: when does a cached block lose its hash?",
     asks="At which step does block 3 lose its hash?",
     hint="Not when its request ends. When is it given to somebody else?",
@@ -215,7 +215,7 @@ WHEN_LOST = Question(
 )
 
 DEEPEST = Question(
-    number=13,
+    number=14,
     title="Last block first: what is left of a long prompt?",
     asks=(
         "`a` had four full blocks and ended; `big` took eight blocks and ended too. `again` begins with all that `a` had. "

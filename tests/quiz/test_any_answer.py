@@ -34,7 +34,7 @@ def test_any_answer_gets_a_verdict_or_one_line_and_no_pool_is_touched():
     before = snapshot(lab)
 
     @given(number=st.sampled_from(list(ITEMS)), typed=ANSWERS, is_pool=st.booleans())
-    @settings(max_examples=300)
+    @settings(max_examples=200)
     def check(number: int, typed: str, is_pool: bool) -> None:
         refused = ""
         try:

@@ -20,22 +20,24 @@ class Place(NamedTuple):
 
 
 TRY_IT = {
-    "every freed block to the back: what is evicted when request 2 arrives": Place((8,), ("--free-to back",)),
-    "why that is worse": Place((9,), ("new 3 --block-size 4 --free-to back", "The older rule threw the content of block 1 away")),
-    "blocks freed in forward order: which block of a system prompt goes first": Place((10,), ("--free-order forward",)),
-    "usage after each event, below 1 though nothing unhashed is free": Place((11, 16), ('"cached", "usage"',)),
-    "what that means for vllm:kv_cache_usage_perc": Place((11,), ("vllm:kv_cache_usage_perc` (1 means 100 %) says how much",)),
+    "every freed block to the back: what is evicted when request 2 arrives": Place((9,), ("--free-to back",)),
+    "why that is worse": Place(
+        (10,), ("new 3 --block-size 4 --free-to back", "The older rule threw the content of block 1 away")
+    ),
+    "blocks freed in forward order: which block of a system prompt goes first": Place((11,), ("--free-order forward",)),
+    "usage after each event, below 1 though nothing unhashed is free": Place((12, 16), ('"cached", "usage"',)),
+    "what that means for vllm:kv_cache_usage_perc": Place((12,), ("vllm:kv_cache_usage_perc` (1 means 100 %) says how much",)),
 }
 CHECK_YOURSELF = {
     "why the queue is threaded through the blocks": Place((3,), ("<b>1.</b> The free queue could be a",)),
-    "when a cached block loses its hash": Place((12, 14, 2), ("<b>2.</b> When exactly",)),
-    "why the last block is evicted before the first": Place((13, 10, 17), ("<b>3.</b> Why is the last block",)),
+    "when a cached block loses its hash": Place((13, 8, 2), ("<b>2.</b> When exactly",)),
+    "why the last block is evicted before the first": Place((14, 11, 17), ("<b>3.</b> Why is the last block",)),
 }
 FOLLOW_THE_QUEUE = {
     "request 0 ends: its partial block leads, its hashed one closes": Place((4,), ("**Step 3.**",)),
-    "request 1 ends: deepest first": Place((4, 13), ("**Step 4.**",)),
-    "request 2 plucks its hits from the middle": Place((3, 8), ("**Step 5.**",)),
-    "request 3 is the first to cost the cache something": Place((2, 14), ("**Step 6.**",)),
+    "request 1 ends: deepest first": Place((4, 14), ("**Step 4.**",)),
+    "request 2 plucks its hits from the middle": Place((3, 9), ("**Step 5.**",)),
+    "request 3 is the first to cost the cache something": Place((2, 8), ("**Step 6.**",)),
 }
 ALSO_SHOWN = {
     "a prompt that is known whole": Place((5, 18), ("have the same prompt of exactly two blocks", "--full-hit")),

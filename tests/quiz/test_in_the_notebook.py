@@ -37,8 +37,8 @@ def filled_in(source: str, number: int) -> str:
     return f"{script} {right_answer(item) if isinstance(item, Question) else item.sample}"
 
 
-def test_each_question_is_asked_once():
-    assert sorted(map(asked, quiz_cells())) == list(ITEMS)
+def test_each_question_is_asked_once_and_in_order():
+    assert list(map(asked, quiz_cells())) == list(ITEMS)
 
 
 def test_a_cell_that_nobody_has_answered_asks_and_has_hint_and_solution_folded():

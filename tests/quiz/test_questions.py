@@ -111,10 +111,10 @@ def test_the_blocks_in_question_are_blocks_and_not_the_answer_itself(question: Q
         (4, "4 6 7 8 9 10 3 5", "Block 5 does not belong there. Now it is held by 1 request."),
         (4, "4 6", "All of these, and 6 blocks more."),
         (6, "2 7", "Block 7 does not belong there. Now it is free, without a hash."),
-        (9, "2", "Block 2 does not belong there. Now it is free, with a hash."),
-        (9, "0", "Block 0 is the null block: it is never in the queue, and nobody gets it."),
-        (13, "12", "That is too many."),
-        (13, "4", "That is too few."),
+        (10, "2", "Block 2 does not belong there. Now it is free, with a hash."),
+        (10, "0", "Block 0 is the null block: it is never in the queue, and nobody gets it."),
+        (14, "12", "That is too many."),
+        (14, "4", "That is too few."),
     ],
 )
 def test_of_other_wrong_answers_it_says_where_they_part_from_the_pool(number: int, typed: str, says: str):
@@ -130,9 +130,9 @@ def test_of_other_wrong_answers_it_says_where_they_part_from_the_pool(number: in
 def test_a_sample_command_does_it_and_so_do_others(session: Session):
     for task in TASKS:
         assert quiz(session, f"{task.number} {task.sample}").value.right
-    assert quiz(session, "14 append r2 zzzzzzzz").value.right
-    assert quiz(session, "14 'admit r3 zzzzz'").value.right
-    assert quiz(session, "14 -- admit r3 --tokens 1,2,3,4,5").value.right
+    assert quiz(session, "8 append r2 zzzzzzzz").value.right
+    assert quiz(session, "8 'admit r3 zzzzz'").value.right
+    assert quiz(session, "8 -- admit r3 --tokens 1,2,3,4,5").value.right
 
 
 DETOURS = {
@@ -145,7 +145,7 @@ DETOURS = {
 
 @pytest.mark.parametrize("typed", DETOURS)
 def test_each_detour_is_told_from_the_others(session: Session, typed: str):
-    verdict = quiz(session, f"14 {typed}").value
+    verdict = quiz(session, f"8 {typed}").value
     assert not verdict.right
     assert verdict.says.startswith(DETOURS[typed])
 
@@ -155,7 +155,7 @@ def test_every_detour_is_tried():
 
 
 def test_what_the_pool_refuses_is_not_yet_and_what_is_no_command_is_an_error(session: Session):
-    verdict = quiz(session, "14 admit r3 zzzzzzzzzzzzzzzz").value
+    verdict = quiz(session, "8 admit r3 zzzzzzzzzzzzzzzz").value
     assert verdict.says == "The pool refuses that: r3 needs 4 blocks, 2 free: release or preempt one of r2."
     assert not verdict.right
 
@@ -214,6 +214,6 @@ session = Session()
 for line in ("quiz", "quiz 4", "quiz 4 5 6", "quiz 4 --solution"):
     result = run_line(session, line, eval).result
     assert result.text and result.html
-print(run_line(session, "quiz 8 none", eval).result.value.right)
+print(run_line(session, "quiz 9 none", eval).result.value.right)
 """
     assert run_python(code) == "True"

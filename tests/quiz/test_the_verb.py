@@ -45,13 +45,13 @@ def test_the_list_has_a_line_a_question_and_ticks_what_was_answered(session: Ses
     assert says[0] == "quiz: 0 of 18 answered"
     assert [line[2:].strip() for line in says[1:-1]] == [f"{number}  {item.title}" for number, item in ITEMS.items()]
     quiz(session, "4 1 2 3")
-    quiz(session, "8 --solution")
+    quiz(session, "9 --solution")
     assert ticked(session) == []
-    quiz(session, "8 none")
+    quiz(session, "9 none")
     quiz(session, f"4 {right_answer(QUESTIONS[3])}")
-    assert ticked(session) == [4, 8]
+    assert ticked(session) == [4, 9]
     assert str(quiz(session)).startswith("quiz: 2 of 18 answered (*)")
-    assert quiz(session).value == (4, 8)
+    assert quiz(session).value == (4, 9)
     assert quiz(session).html.count("✓") == 2
     assert ticked(Session()) == []
 
@@ -79,14 +79,14 @@ def test_what_it_says_an_answer_looks_like_can_be_typed(session: Session):
 
 
 def test_an_answer_is_judged_and_the_queue_is_pointed_at(session: Session):
-    assert str(quiz(session, "8 3")).splitlines() == [
-        "8. not yet: 3",
-        f"  {ITEMS[8].asks}",
+    assert str(quiz(session, "9 3")).splitlines() == [
+        "9. not yet: 3",
+        f"  {ITEMS[9].asks}",
         "  That is the first cached block from the FRONT, but `r2` hits it: it is plucked from the queue and keeps its hash.",
         "  no request",
         "  free queue (front first, * = cached): 7 8 9 10 4 3* 6 5* 2* 1*",
         "                                                   ^^ ^",
-        "  quiz 8 --hint helps",
+        "  quiz 9 --hint helps",
     ]
     right = str(quiz(session, "4 4 6 7 8 9 10 3 2")).splitlines()
     assert right[0] == "4. right: 4 6 7 8 9 10 3 2"
@@ -99,8 +99,8 @@ def test_an_answer_is_judged_and_the_queue_is_pointed_at(session: Session):
 def test_an_answer_can_be_the_value_of_an_expression(session: Session):
     assert quiz(session, "4 {queue}", queue=(4, 6, 7, 8, 9, 10, 3, 2)).value.right
     assert quiz(session, "6 $blocks", blocks=frozenset({2, 3, 4})).value.right
-    assert quiz(session, "8 {set()}").value.right
-    assert quiz(session, "11 {1 - 1 / 10}").value.right
+    assert quiz(session, "9 {set()}").value.right
+    assert quiz(session, "12 {1 - 1 / 10}").value.right
 
 
 @NUMBERS
@@ -133,12 +133,12 @@ def test_what_is_shown_is_markup_that_an_untrusted_notebook_keeps(session: Sessi
 
 
 def test_what_was_typed_is_escaped(session: Session):
-    for line in (r"14 admit '<img src=x>' zzzzzzzz", r"14 'admit <script> zz'", r'14 admit "<b>\x1b[2J" ' + "z" * 40):
+    for line in (r"8 admit '<img src=x>' zzzzzzzz", r"8 'admit <script> zz'", r'8 admit "<b>\x1b[2J" ' + "z" * 40):
         shown = quiz(session, line)
         assert "<img" not in shown.html
         assert "<script" not in shown.html
         assert "\x1b" not in shown.text + shown.html
-    escape = quiz(session, "14 $typed", typed="admit '<b>\x1b[31m' zz")
+    escape = quiz(session, "8 $typed", typed="admit '<b>\x1b[31m' zz")
     assert "\x1b" not in escape.text + escape.html
     assert "\\x1b" in escape.text
     assert "&lt;b&gt;" in escape.html
@@ -160,10 +160,10 @@ def test_what_was_typed_is_escaped(session: Session):
         ("15 1 2", "question 15 is answered by a pool: quiz 15 --pool NAME"),
         ("15 --pool mine", "no pool mine: there is none yet"),
         ("--hint", "--hint, --solution and --pool belong to one question: give its number"),
-        ("14 new 11", "unknown verb 'new': there are admit, prefill, step"),
-        ("14 ''", "the command is empty: type one that changes a pool, such as admit r3 TEXT"),
-        ("14 admit", "admit needs NAME: admit NAME"),
-        ("14 admit r3 z --pool mine", "question 14: give an answer, --pool, --hint or --solution, one of them"),
+        ("8 new 11", "unknown verb 'new': there are admit, prefill"),
+        ("8 ''", "the command is empty: type one that changes a pool, such as admit r3 TEXT"),
+        ("8 admit", "admit needs NAME: admit NAME"),
+        ("8 admit r3 z --pool mine", "question 8: give an answer, --pool, --hint or --solution, one of them"),
     ],
 )
 def test_what_is_no_answer_gets_one_line(session: Session, line: str, says: str):
@@ -192,8 +192,8 @@ def test_no_pool_of_the_session_and_no_journal_is_touched(session: Session):
         quiz(session, f"{item.number} --solution")
     for question in QUESTIONS:
         assert quiz(session, f"{question.number} {right_answer(question)}").value.right
-    quiz(session, "14 admit r3 zzzzzzzz")
-    quiz(session, "14 release r2")
+    quiz(session, "8 admit r3 zzzzzzzz")
+    quiz(session, "8 release r2")
     for challenge in CHALLENGES:
         quiz(session, f"{challenge.number} --pool quiz")
     assert snapshot(lab) == before
@@ -205,7 +205,7 @@ def test_no_pool_of_the_session_and_no_journal_is_touched(session: Session):
 def test_the_same_lines_give_the_same_bytes():
     def told() -> list[tuple[str, str]]:
         session = Session()
-        lines = ["", "4", "4 1 2 3", "2 s", "14 admit r3 zz", "14 admit r3 zzzzz", "8 none", "6 --solution", ""]
+        lines = ["", "4", "4 1 2 3", "2 s", "8 admit r3 zz", "8 admit r3 zzzzz", "9 none", "6 --solution", ""]
         return [(shown.text, shown.html) for shown in (quiz(session, line) for line in lines)]
 
     assert told() == told()
