@@ -123,7 +123,7 @@ def _diff(verb: Verb) -> Verb:
 
 
 def _timeline(verb: Verb) -> Verb:
-    return replace(verb, help="the history, a line a step: the order of the free queue, usage, or each block's life")
+    return replace(verb, help="the history, a line a step: the free queue's order, usage, each block's life, what prefills cost")
 
 
 _OTHERWISE: dict[str, Callable[[Verb], Verb]] = {"log": _log, "diff": _diff, "timeline": _timeline}

@@ -21,13 +21,14 @@ CELLS = code(
     "from kvnb.views.figures.timeline import timeline_shown",
     *(f"timeline_shown(seed_lab().journal, {name!r})" for name in ("queue", "usage", "blocks")),
     *(f"timeline_shown(history(3_000, 1_000), {name!r})" for name in ("queue", "usage", "blocks")),
+    "timeline_shown(seed_lab().journal, 'prefill')",
 )
 PLOT = ".jp-RenderedPlotly"
 
 
 @pytest.fixture(scope="module")
 def drawn(looked_at: NotebookPage, server: Server) -> NotebookPage:
-    """A notebook with six timelines."""
+    """A notebook with seven timelines."""
     needs("plotly")
     server.write("timelines.ipynb", CELLS)
     looked_at.open("timelines.ipynb")
@@ -55,7 +56,7 @@ def plot(page: NotebookPage, index: int) -> Any:
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-@pytest.mark.parametrize("index", range(1, 7))
+@pytest.mark.parametrize("index", range(1, 8))
 def test_a_timeline_is_drawn_and_its_title_stands_out(drawn: NotebookPage, theme: str, index: int) -> None:
     drawn.command("apputils:change-theme", theme=theme)
     title = plot(drawn, index).locator(".gtitle tspan tspan").first
@@ -97,6 +98,13 @@ def test_a_hover_over_usage_tells_the_step_and_every_kind(drawn: NotebookPage) -
         assert part in says
 
 
+def test_a_hover_over_prefills_tells_what_a_step_computed_and_what_was_saved_so_far(drawn: NotebookPage) -> None:
+    says = hovered(drawn, 7, ".barlayer .point")
+    assert "step 6, admit r3" in says
+    for part in ("8 computed", "30 %: 20 of 66 saved so far"):
+        assert part in says
+
+
 def test_a_long_history_has_a_slider_and_its_commands(drawn: NotebookPage) -> None:
     found = plot(drawn, 5)
     assert found.locator(".rangeslider-container").count() == 1
@@ -104,7 +112,7 @@ def test_a_long_history_has_a_slider_and_its_commands(drawn: NotebookPage) -> No
 
 
 def test_reopened_by_somebody_else_they_are_there_and_wake_up(drawn: NotebookPage, server: Server) -> None:
-    for index in range(1, 7):
+    for index in range(1, 8):
         plot(drawn, index)
     drawn.command("docmanager:save")
     saved = json.loads((server.notebooks / "timelines.ipynb").read_text())
@@ -126,7 +134,7 @@ def test_an_exported_page_has_the_images(drawn: NotebookPage, server: Server) ->
     drawn.page.goto("about:blank")
     drawn.page.set_content(re.sub(r"<script[^>]*src=.*?</script>", "", page, flags=re.DOTALL))
     images = drawn.page.locator("img[src^='data:image/svg']")
-    assert images.count() == 6
+    assert images.count() == 7
     widths = "nodes => Promise.all(nodes.map(node => node.decode().then(() => node.naturalWidth)))"
-    assert images.evaluate_all(widths) == [860] * 6
+    assert images.evaluate_all(widths) == [860] * 7
     assert "admit r0" in images.first.get_attribute("alt")
