@@ -29,7 +29,7 @@ def lines_of(function: ast.FunctionDef) -> int:
 
 
 def test_the_style_is_clean():
-    run_tool("ruff", "check", "kvnb", "tests", "notebooks")
+    run_tool("ruff", "check", "kvnb", "tests", "notebooks", "docs")
 
 
 def test_the_layout_is_the_formatters():

@@ -2,7 +2,7 @@
 
 Must not know: blocks, requests, steps.
 
-Lab's sanitizer drops <style>, <svg>, classes' rules, var(), aria-* and data-*; text keeps the notebook's own colour
+Lab's sanitizer drops <style>, <svg>, classes' rules, var(), ``aria-*`` and ``data-*``; text keeps the notebook's own colour
 and font, so that light and dark both work, and quiet text is that colour thinned.
 """
 
