@@ -126,9 +126,9 @@ class LabChanges(LabLooks):
         Raises as ``append``, and SettingError for a pool without memory.
         """
         name, k = request_name(name), whole("k", k)
-        self._memory("generate")
-        scheduler = self._recorder.engine.scheduler
+        worker, scheduler = self._memory("generate"), self._recorder.engine.scheduler
         scheduler.check_decode(name, k)
+        worker.check_tokens((), scheduler.find(name).num_tokens + k)
         how, steps = sampling(temperature, seed), []
         ends = () if ignore_eos else self.eos_token_ids
         with progress(range(k), "generate") as counted:

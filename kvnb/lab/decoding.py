@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from kvnb.errors import CommandError, OutOfBlocks, RequestError, named
+from kvnb.errors import CommandError, NeverFits, OutOfBlocks, RequestError, named
 from kvnb.results import Decoded
 from kvnb.views.progress import progress
 
@@ -74,6 +74,8 @@ class Decoding:
                 token = self._lab._next_token(name, self._how)
                 try:
                     self._lab._append_made(name, token, self._how, defer=True)
+                except NeverFits:
+                    self._running.remove(name)
                 except OutOfBlocks:
                     if not got and len(self._running) == 1:
                         return got, preempted
@@ -93,7 +95,7 @@ class Decoding:
         while self._waiting:
             try:
                 self._lab.admit(self._waiting[0], defer=True)
-            except OutOfBlocks:
+            except (OutOfBlocks, NeverFits):
                 return
             yield self._waiting.pop(0)
 
@@ -119,6 +121,7 @@ def _check(lab: Lab, names: Sequence[str], k: int) -> None:
     for name in names:
         if names.count(name) > 1:
             raise RequestError(f"{named(name)} is named twice: once is enough")
+        lab._memory("decode").check_tokens((), scheduler.find(name).num_tokens + k)
         if scheduler.find(name).status == "running":
             scheduler.check_ready(name)
     waits = [name for name in scheduler.waiting if name not in names]

@@ -18,11 +18,13 @@ import torch
 
 from kvnb.errors import KvnbError, MissingPackage, OutOfMemory, SettingError, named, one_line
 from kvnb.models.checkpoint import Checkpoint
-from kvnb.tensors.devices import free_bytes
+from kvnb.tensors.devices import free_bytes, one_thread
 from kvnb.tensors.model import Attend, Model
 from kvnb.tensors.shapes import human_bytes
 
 ATTENTION = "kvnb_paged"
+SHORT = 8
+"""Tokens of a pass that only waits for weights to come from memory, and where threads would wait for each other besides."""
 _UNKNOWN = ("sliding_window", "softcap", "s_aux")
 """What a layer may ask of attention and ``attend`` does not do."""
 
@@ -56,15 +58,16 @@ class Pretrained:
         return 1 + self.checkpoint.weight_bytes / 4 / 33e6
 
     def threads(self) -> nullcontext[None]:
-        """As many as torch has: the matrices are large."""
+        """As many as torch has: the matrices are large. A short pass takes one by itself."""
         return nullcontext()
 
     @torch.inference_mode()
     def forward(self, token_ids: torch.Tensor, positions: torch.Tensor, attend: Attend) -> torch.Tensor:
         """Hidden states (T, hidden size) of T tokens at ``positions``, both int64 (T,)."""
-        found = self._model.base_model(
-            input_ids=token_ids[None], position_ids=positions[None], use_cache=False, return_dict=True, kvnb_attend=attend
-        )
+        with one_thread(self.device) if len(token_ids) <= SHORT else nullcontext():
+            found = self._model.base_model(
+                input_ids=token_ids[None], position_ids=positions[None], use_cache=False, return_dict=True, kvnb_attend=attend
+            )
         hidden: torch.Tensor = found.last_hidden_state[0]
         return hidden
 

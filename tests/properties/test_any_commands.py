@@ -154,9 +154,9 @@ class AnyCommands(RuleBasedStateMachine):
         self.run(lambda: self.lab.reset())
 
     @precondition(lambda self: self.lab.journal.lineage())
-    @rule()
-    def undo(self) -> None:
-        self.run(lambda: self.lab.undo())
+    @rule(n=st.sampled_from([1, 1, 1, 2, 3, 7]))
+    def undo(self, n: int) -> None:
+        self.run(lambda: self.lab.undo(n))
 
     @rule(mistake=st.sampled_from(MISTAKES), place=which)
     def likely_mistake(self, mistake: Mistake, place: int) -> None:
