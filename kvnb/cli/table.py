@@ -25,7 +25,7 @@ KINDS = {
     "looks": "looks at a journal file, and changes nothing",
 }
 NOTEBOOK_ONLY = ("dashboard", "dock")
-_OF_A_SESSION = ("quiz",)
+OF_A_SESSION = ("quiz",)
 
 _FILE = Arg("file", "a journal file, made by save or --log", name, required=True, suggest="file")
 _JSON = Arg("json", "one JSON object a line in place of text", option=True)
@@ -130,7 +130,7 @@ _OTHERWISE: dict[str, Callable[[Verb], Verb]] = {"log": _log, "diff": _diff, "ti
 _LOOKS = tuple(
     _OTHERWISE.get(verb.name, replace)(_on_file(verb))
     for verb in VERBS.values()
-    if verb.kind == "looks" and verb.name not in (*NOTEBOOK_ONLY, *_OF_A_SESSION)
+    if verb.kind == "looks" and verb.name not in (*NOTEBOOK_ONLY, *OF_A_SESSION)
 )
 
 COMMANDS: dict[str, Verb] = {command.name: command for command in (*_OWN, *_LOOKS)}

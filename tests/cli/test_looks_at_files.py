@@ -7,7 +7,7 @@ import pytest
 from helpers import ROOT, seed_lab
 from shell_words import Typed, kvnb, seed_steps
 
-from kvnb.cli.table import COMMANDS, NOTEBOOK_ONLY
+from kvnb.cli.table import COMMANDS, NOTEBOOK_ONLY, OF_A_SESSION
 from kvnb.commands.table import VERBS
 from kvnb.commands.verb import Verb
 
@@ -22,7 +22,8 @@ def older(folder: Path) -> None:
 
 
 def test_every_verb_that_looks_is_a_command_on_a_file_but_for_those_that_need_a_notebook() -> None:
-    assert {look.name for look in LOOKS} == {verb.name for verb in VERBS.values() if verb.kind == "looks"} - set(NOTEBOOK_ONLY)
+    looks = {verb.name for verb in VERBS.values() if verb.kind == "looks"}
+    assert {look.name for look in LOOKS} == looks - {*NOTEBOOK_ONLY, *OF_A_SESSION}
     assert all(look.places[0].typed == "FILE" and "pool" not in {arg.name for arg in look.args} for look in LOOKS)
 
 
