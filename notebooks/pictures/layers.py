@@ -13,6 +13,7 @@ import ast
 import re
 import sys
 import textwrap
+from functools import cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -78,6 +79,7 @@ class Box(NamedTuple):
         return self.y + self.high / 2
 
 
+@cache
 def layers() -> list[list[Room]]:
     """The layers, the highest first, and the rooms of each."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
@@ -124,11 +126,19 @@ def in_row(rooms: list[Room], y: float) -> Iterator[Box]:
     wide = (RIGHT - LEFT - GAP * (len(rooms) - 1)) / len(rooms)
     beside = len(rooms) == 1
     for place, one in enumerate(rooms):
-        uses = tuple(textwrap.wrap(", ".join(one.uses), 34))
+        uses = lined(", ".join(one.uses), 34)
         taken = PAD + SMALL * max(map(len, uses), default=0) if beside else 0
-        lines = tuple(textwrap.wrap(one.says, int((wide - NAME - 2 * PAD - taken) / LETTER)))
+        lines = lined(one.says, int((wide - NAME - 2 * PAD - taken) / LETTER))
         rows = max(len(lines), len(uses)) if beside else len(lines) + len(uses)
         yield Box(one, LEFT + place * (wide + GAP), y, wide, 2 * PAD + LINE * rows - 2, lines, uses, beside)
+
+
+def lined(text: str, most: int) -> tuple[str, ...]:
+    """The text in as few lines as go, of about one length."""
+    few = len(textwrap.wrap(text, most))
+    while most > 1 and len(textwrap.wrap(text, most - 1)) == few:
+        most -= 1
+    return tuple(textwrap.wrap(text, most))
 
 
 def picture(theme: str) -> str:

@@ -1,4 +1,4 @@
-"""The pages of the repository: README, CONTRIBUTING, CHANGELOG and what lies in ``docs``."""
+"""The pages of the repository: README, CONTRIBUTING, CHANGELOG, what lies in ``docs``, and the one about Binder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helpers import ROOT
 
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-PAGES = [README, *sorted(ROOT.glob("C*.md")), *sorted(DOCS.glob("*.md"))]
+PAGES = [README, *sorted(ROOT.glob("C*.md")), *sorted(DOCS.glob("*.md")), ROOT / "binder" / "README.md"]
 _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 

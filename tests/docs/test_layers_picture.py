@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
@@ -16,22 +17,25 @@ SCRIPT = ROOT / "notebooks" / "pictures" / "layers.py"
 THEMES = ("light", "dark")
 
 
+@pytest.fixture(scope="module")
+def layers() -> ModuleType:
+    return script(SCRIPT)
+
+
 @pytest.mark.parametrize("theme", THEMES)
-def test_the_picture_is_as_the_house_is(theme: str) -> None:
+def test_the_picture_is_as_the_house_is(layers: ModuleType, theme: str) -> None:
     kept = SCRIPT.with_name(f"layers-{theme}.svg").read_text(encoding="utf-8")
-    assert kept == script(SCRIPT).picture(theme), "make it again: python notebooks/pictures/layers.py"
+    assert kept == layers.picture(theme), "make it again: python notebooks/pictures/layers.py"
 
 
-def test_every_room_stands_in_a_layer_and_in_the_picture() -> None:
-    layers = script(SCRIPT)
+def test_every_room_stands_in_a_layer_and_in_the_picture(layers: ModuleType) -> None:
     rooms = {path.stem for path in (ROOT / "kvnb").iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
     drawn = [box.room.name for box in layers.boxes()]
     assert set(drawn) == rooms - {"__init__", "__main__"}
-    assert {name for names in layers.KINDS.values() for name in names} <= {*drawn, "quiz"}
+    assert {name for names in layers.KINDS.values() for name in names} <= set(drawn)
 
 
-def test_a_command_goes_from_each_room_to_one_that_it_imports_and_events_come_up() -> None:
-    layers = script(SCRIPT)
+def test_a_command_goes_from_each_room_to_one_that_it_imports_and_events_come_up(layers: ModuleType) -> None:
     for room, below in zip(layers.DOWN, layers.DOWN[1:], strict=False):
         files = (ROOT / "kvnb").rglob("*.py")
         texts = [
@@ -44,8 +48,8 @@ def test_a_command_goes_from_each_room_to_one_that_it_imports_and_events_come_up
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_nothing_sticks_out_or_comes_from_elsewhere(theme: str) -> None:
-    source = script(SCRIPT).picture(theme)
+def test_nothing_sticks_out_or_comes_from_elsewhere(layers: ModuleType, theme: str) -> None:
+    source = layers.picture(theme)
     root = ElementTree.fromstring(source)
     _, _, wide, high = map(float, root.attrib["viewBox"].split())
     for part in root.iter("{http://www.w3.org/2000/svg}rect"):

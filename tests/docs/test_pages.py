@@ -13,7 +13,7 @@ from traitlets import Bool, Enum, Int, TraitType
 from kvnb import Lab
 from kvnb.magics.kvpool import KVPool
 
-EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NAMED = re.compile(r"`((?:kvnb|tests|notebooks|docs|binder)/[\w./-]*)`")
 
@@ -31,7 +31,7 @@ def test_every_link_inside_the_repository_leads_somewhere(page: Path) -> None:
 @EVERY_PAGE
 def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     for name in NAMED.findall(text_of(page)):
-        assert (ROOT / name).exists(), name
+        assert (ROOT / name).exists() or name.endswith(".html"), name  # a page is made by who reads on
 
 
 @EVERY_PAGE
