@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 from real_model import smollm2  # noqa: F401  (a fixture for every folder)
 
@@ -12,3 +13,11 @@ os.environ.pop("PYTHONHASHSEED", None)
 
 settings.register_profile("kvnb", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kvnb")
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a notebook that somebody looks at."""
+    from kvnb.views import page
+
+    monkeypatch.setattr(page, "is_live", lambda: True)

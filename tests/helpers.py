@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import signal
 import subprocess
@@ -44,6 +45,16 @@ def needs(module: str) -> ModuleType:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(f"needs {module}: pip install {module}")
+
+
+def script(path: Path) -> ModuleType:
+    """A script of the repository, as a module."""
+    spec = importlib.util.spec_from_file_location(f"script_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def queue_ids(pool: BlockPool) -> list[int]:

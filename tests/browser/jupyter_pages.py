@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -17,7 +18,7 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-from helpers import ROOT
+from helpers import ROOT, needs
 
 # Where the notebook is on the page: another tab, a docked panel, may be the current one.
 PANEL = "[...(window.jupyterapp?.shell.widgets('main') ?? [])].find(({ content }) => content?.model?.cells)"
@@ -33,6 +34,7 @@ RUN = f"""async index => {{
   content.deselectAll();
   await app.commands.execute('notebook:run-cell');
 }}"""
+RUN_ALL = "window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => null)"
 
 
 APPS = {"jupyterlab": "LabApp", "notebook": "JupyterNotebookApp"}
@@ -107,6 +109,7 @@ class NotebookPage:
         self.complaints: list[str] = []
         self.asked: list[str] = []
         self.opened: set[str] = set()
+        self._name = ""
         page.on("request", lambda request: self.asked.append(request.url))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
@@ -114,14 +117,26 @@ class NotebookPage:
     def open(self, name: str) -> None:
         """Open a notebook and wait for its kernel."""
         self.opened.add(name)
+        self._name = name
         lab = f"lab/workspaces/{self._workspace}/tree/{name}?reset"
         self.page.goto(f"{self._server.url}/{lab if self._server.app == 'jupyterlab' else f'notebooks/{name}'}")
         self.page.wait_for_function(READY)
+
+    def begin(self, name: str, cells: list[dict[str, Any]], *indices: int) -> None:
+        """Open a new notebook of these cells, and run those of these numbers."""
+        self._server.write(name, cells)
+        self.open(name)
+        self.run(*indices)
 
     def run(self, *indices: int) -> None:
         """Run these cells, one after the other."""
         for index in indices:
             self.page.evaluate(RUN, index)
+        self.page.wait_for_function(READY)
+
+    def run_all(self) -> None:
+        """Run every cell from the top."""
+        self.page.evaluate(RUN_ALL)
         self.page.wait_for_function(READY)
 
     def cell(self, index: int) -> Any:
@@ -133,6 +148,11 @@ class NotebookPage:
         area = self.cell(index).locator(".jp-Cell-outputArea")
         area.scroll_into_view_if_needed()
         return str(area.inner_text())
+
+    def saved(self) -> Any:
+        """The notebook as it is in its file, now that it is saved."""
+        self.command("docmanager:save")
+        return json.loads((self._server.notebooks / self._name).read_text())
 
     def command(self, name: str, **args: Any) -> Any:
         """Execute one of JupyterLab's commands."""
@@ -150,7 +170,7 @@ def fresh_page(server: Server, browser: Any) -> Iterator[NotebookPage]:
     yield opened
     page.close()
     server.calm(opened.opened)
-    assert opened.complaints == []
+    assert opened.complaints == [], opened.complaints
     own = (server.url, server.url.replace("http", "ws", 1), "data:", "blob:", "file:", "about:")
     assert [url for url in opened.asked if not url.startswith(own)] == [], "no other host is asked for anything"
 
@@ -159,6 +179,22 @@ def code(*sources: str) -> list[dict[str, Any]]:
     """Code cells that have not run."""
     empty = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
     return [{**empty, "id": f"cell-{place}", "source": source} for place, source in enumerate(sources)]
+
+
+def of_somebody_else(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """These cells and one more: the file's signature does not fit, so nobody trusts it."""
+    return [*cells, {**code("'one more'")[0], "id": "one-more"}]
+
+
+def exported(server: Server, name: str) -> str:
+    """The page that nbconvert makes of a file."""
+    page, _ = needs("nbconvert").HTMLExporter().from_filename(str(server.notebooks / name))
+    return str(page)
+
+
+def without_scripts(page: str) -> str:
+    """A page without what it would load from elsewhere."""
+    return re.sub(r"<script[^>]*src=.*?</script>", "", page, flags=re.DOTALL)
 
 
 def chromium() -> str | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from helpers import ROOT, needs
-from jupyter_pages import READY, NotebookPage, Server, code
+from helpers import ROOT
+from jupyter_pages import READY, NotebookPage, Server, code, exported, of_somebody_else
 
 from kvnb.views.theme import HIT, REQUESTS
 
@@ -45,16 +44,10 @@ COLOUR = """(canvas, [x, y]) => {
 
 
 @pytest.fixture(scope="module")
-def opened(looked_at: NotebookPage, server: Server) -> Iterator[NotebookPage]:
+def opened(looked_at: NotebookPage) -> NotebookPage:
     """The notebook with all cells run but those that change something."""
-    asked: list[str] = []
-    looked_at.page.on("request", lambda request: asked.append(request.url))
-    server.write("map.ipynb", CELLS)
-    looked_at.open("map.ipynb")
-    looked_at.run(0, 1, 2, 3, 4, 5, 8)
-    yield looked_at
-    others = [url for url in asked if not url.startswith((server.url, server.url.replace("http", "ws"), "data:", "blob:"))]
-    assert others == [], "no other host is asked for anything"
+    looked_at.begin("map.ipynb", CELLS, 0, 1, 2, 3, 4, 5, 8)
+    return looked_at
 
 
 def canvas(notebook: NotebookPage, index: int) -> Any:
@@ -221,12 +214,9 @@ def test_a_large_map_is_drawn_again_when_a_later_cell_changes_it(opened: Noteboo
 def test_without_its_kernel_a_notebook_shows_the_static_form_whether_it_is_trusted_or_not(
     notebook: NotebookPage, server: Server
 ) -> None:
-    server.write("mine.ipynb", CELLS)
-    notebook.open("mine.ipynb")
-    notebook.run(0, 1, 2, 3)
+    notebook.begin("mine.ipynb", CELLS, 0, 1, 2, 3)
     assert "11 in all" not in notebook.output(1), "live, the canvas stands in its place"
-    notebook.command("docmanager:save")
-    saved = json.loads((server.notebooks / "mine.ipynb").read_text())
+    saved = notebook.saved()
     notebook.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
     notebook.cell(MAP).locator("canvas.kvnb-map").wait_for(state="detached")
     assert "11 in all" in notebook.output(MAP)
@@ -236,7 +226,7 @@ def test_without_its_kernel_a_notebook_shows_the_static_form_whether_it_is_trust
         "text/plain",
         "text/html",
     }
-    server.write("theirs.ipynb", [*saved["cells"], *code("'a cell more, so that the signature does not fit'")])
+    server.write("theirs.ipynb", of_somebody_else(saved["cells"]))
     for name, trusted in (("mine.ipynb", True), ("theirs.ipynb", False)):
         notebook.open(name)
         assert notebook.page.evaluate("window.jupyterapp.shell.currentWidget.content.model.cells.get(1).trusted") == trusted
@@ -249,10 +239,8 @@ def test_without_its_kernel_a_notebook_shows_the_static_form_whether_it_is_trust
         assert notebook.page.locator("canvas").count() == 0
 
 
-def test_a_page_that_is_loaded_again_has_its_canvas_back(notebook: NotebookPage, server: Server) -> None:
-    server.write("again.ipynb", CELLS)
-    notebook.open("again.ipynb")
-    notebook.run(0, 1)
+def test_a_page_that_is_loaded_again_has_its_canvas_back(notebook: NotebookPage) -> None:
+    notebook.begin("again.ipynb", CELLS, 0, 1)
     canvas(notebook, MAP)
     notebook.command("docmanager:save")
     notebook.page.reload()
@@ -264,6 +252,6 @@ def test_a_page_that_is_loaded_again_has_its_canvas_back(notebook: NotebookPage,
 @pytest.mark.filterwarnings("ignore:Your element with mimetype:UserWarning")
 def test_an_exported_page_shows_the_static_form(opened: NotebookPage, server: Server) -> None:
     opened.command("docmanager:save")
-    page, _ = needs("nbconvert").HTMLExporter().from_filename(str(server.notebooks / "map.ipynb"))
+    page = exported(server, "map.ipynb")
     assert "11 in all" in page
     assert 'alt="Block map, 100,000 blocks' in page

@@ -7,7 +7,7 @@ import re
 import pytest
 from dashboards import LAB, WATCH, Messages, begin, board, do, numbers, ready
 from helpers import ROOT
-from jupyter_pages import NotebookPage, Server, code
+from jupyter_pages import NotebookPage, code
 from test_block_map import colour, settled
 from test_in_jupyterlab import LIGHTNESS
 
@@ -46,11 +46,9 @@ def messages(looked_at: NotebookPage) -> Messages:
 
 
 @pytest.fixture(scope="module")
-def watched(looked_at: NotebookPage, messages: Messages, server: Server) -> NotebookPage:
+def watched(looked_at: NotebookPage, messages: Messages) -> NotebookPage:
     """A dashboard, and later cells that changed its pool."""
-    server.write("dashboard.ipynb", CELLS)
-    looked_at.open("dashboard.ipynb")
-    looked_at.run(0, 1, PANEL)
+    looked_at.begin("dashboard.ipynb", CELLS, 0, 1, PANEL)
     first = board(looked_at, PANEL).at(0)
     assert first.text("says") == "the new pool"
     assert first.text("gauges").startswith("0 / 10 used")

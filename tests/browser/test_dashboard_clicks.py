@@ -23,10 +23,8 @@ CELLS = code("%load_ext kvnb\nx = y = 'expanded'", "%kvpool new 11;", "%kvpool d
 def opened(looked_at: NotebookPage, server: Server) -> NotebookPage:
     """A pool with memory and a model, and its dashboard."""
     needs("torch")
-    server.write("clicks.ipynb", CELLS)
     looked_at.page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
-    looked_at.open("clicks.ipynb")
-    looked_at.run(0, 1)
+    looked_at.begin("clicks.ipynb", CELLS, 0, 1)
     return looked_at
 
 

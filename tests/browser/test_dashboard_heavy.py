@@ -49,10 +49,8 @@ def figures(page: NotebookPage, cdp: Any) -> Figures:
     return Figures(widgets, resident, heap["usedSize"], buffers, dom["nodes"], dom["jsEventListeners"])
 
 
-def test_a_dashboard_opened_and_closed_fifty_times_leaves_kernel_and_page_level(notebook: NotebookPage, server: Server) -> None:
-    server.write("fifty.ipynb", CELLS)
-    notebook.open("fifty.ipynb")
-    notebook.run(0, 1)
+def test_a_dashboard_opened_and_closed_fifty_times_leaves_kernel_and_page_level(notebook: NotebookPage) -> None:
+    notebook.begin("fifty.ipynb", CELLS, 0, 1)
     cdp = notebook.page.context.new_cdp_session(notebook.page)
     found = []
     for opened in range(1, 51):
@@ -74,22 +72,20 @@ def test_a_dashboard_opened_and_closed_fifty_times_leaves_kernel_and_page_level(
 
 
 @pytest.fixture
-def plain(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[tuple[Server, NotebookPage]]:
+def plain(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[NotebookPage]:
     """A page of Notebook 7."""
     needs("notebook")
     server = Server(tmp_path_factory.mktemp("notebook"), "notebook")
     with fresh_page(server, browser) as page:
-        yield server, page
+        yield page
         # Notebook 7 says this of itself.
         page.complaints[:] = [said for said in page.complaints if "reading 'schema'" not in said]
     server.close()
 
 
-def test_notebook_7_draws_it_follows_it_and_drives_it(plain: tuple[Server, NotebookPage]) -> None:
-    server, page = plain
-    server.write("plain.ipynb", CELLS)
-    page.open("plain.ipynb")
-    page.run(0, 1, PANEL)
+def test_notebook_7_draws_it_follows_it_and_drives_it(plain: NotebookPage) -> None:
+    page = plain
+    page.begin("plain.ipynb", CELLS, 0, 1, PANEL)
     shown = board(page, PANEL).at(2)
     assert shown.click("append", "r1", "yy").startswith("✓ r1: ")
     shown.at(3).timeline(3)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from dashboards import ask, board, do, docked, ready
-from helpers import ROOT, needs
-from jupyter_pages import PANEL, NotebookPage, Server, code
+from helpers import ROOT
+from jupyter_pages import PANEL, NotebookPage, Server, code, exported, of_somebody_else
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -28,14 +28,11 @@ SIDE = ".jp-LinkedOutputView"
 WIDGETS = "__import__('ipywidgets').widgets.widget._instances"
 GONE = "The kernel that drew this is gone: run %kvpool dashboard again."
 RESTART = f"{PANEL}.sessionContext.session.kernel.restart()"
-RUN_ALL = "window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => null)"
 
 
 @pytest.fixture(scope="module")
-def opened(looked_at: NotebookPage, server: Server) -> NotebookPage:
-    server.write("places.ipynb", CELLS)
-    looked_at.open("places.ipynb")
-    looked_at.run(0)
+def opened(looked_at: NotebookPage) -> NotebookPage:
+    looked_at.begin("places.ipynb", CELLS, 0)
     return looked_at
 
 
@@ -138,29 +135,25 @@ def test_without_its_kernel_cells_show_the_static_form_and_the_panel_says_so(ope
     opened.page.get_by_text(GONE).wait_for()
     assert is_static(opened, SCRATCH)
     ready(opened)
-    opened.page.evaluate(RUN_ALL)
-    ready(opened)
+    opened.run_all()
     assert ask(opened, "len(get_ipython()._kvnb_extension.magics.session.panels)") == 2
     opened.run(TYPED)
     board(opened, SCRATCH).at(1)
 
 
 def test_the_saved_file_has_no_widget_and_does_not_grow(notebook: NotebookPage, server: Server) -> None:
-    server.write("mine.ipynb", CELLS[:-2])
-    notebook.open("mine.ipynb")
+    notebook.begin("mine.ipynb", CELLS[:-2])
     sizes = []
     for _ in range(3):
-        notebook.page.evaluate(RUN_ALL)
-        ready(notebook)
+        notebook.run_all()
         board(notebook, AGAIN).at(1)
-        notebook.command("docmanager:save")
+        saved = notebook.saved()
         sizes.append((server.notebooks / "mine.ipynb").stat().st_size)
     assert abs(sizes[2] - sizes[1]) < 50, "the second time it is said that a pool is replaced; but for that, numbers"
-    saved = json.loads((server.notebooks / "mine.ipynb").read_text())
     assert "widget" not in json.dumps(saved["metadata"])
     kinds = {kind for cell in saved["cells"][1:] for output in cell["outputs"] for kind in output["data"]}
     assert kinds == {"text/plain", "text/html", "application/vnd.kvnb.record+json"}
-    server.write("theirs.ipynb", [*saved["cells"], *code("'a cell more, so that the signature does not fit'")])
+    server.write("theirs.ipynb", of_somebody_else(saved["cells"]))
     for name, trusted in (("mine.ipynb", True), ("theirs.ipynb", False)):
         server.calm({name})
         notebook.open(name)
@@ -171,6 +164,6 @@ def test_the_saved_file_has_no_widget_and_does_not_grow(notebook: NotebookPage, 
 
 @pytest.mark.filterwarnings("ignore:Your element with mimetype:UserWarning")
 def test_an_exported_page_shows_the_static_form(server: Server) -> None:
-    page, _ = needs("nbconvert").HTMLExporter().from_filename(str(server.notebooks / "mine.ipynb"))
+    page = exported(server, "mine.ipynb")
     assert page.count("11 in all") == 2
     assert "jupyter.widget-view" not in page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from dashboards import LAB, Messages, ask, board, do
 from helpers import ROOT
-from jupyter_pages import NotebookPage, Server, code
+from jupyter_pages import NotebookPage, code
 from test_block_map import colour
 
 from kvnb.views.theme import REQUESTS
@@ -25,10 +25,8 @@ def messages(looked_at: NotebookPage) -> Messages:
 
 
 @pytest.fixture(scope="module")
-def opened(looked_at: NotebookPage, messages: Messages, server: Server) -> NotebookPage:
-    server.write("pools.ipynb", CELLS)
-    looked_at.open("pools.ipynb")
-    looked_at.run(0)
+def opened(looked_at: NotebookPage, messages: Messages) -> NotebookPage:
+    looked_at.begin("pools.ipynb", CELLS, 0)
     return looked_at
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 from dashboards import Messages, ask, begin, board, do
-from jupyter_pages import READY, NotebookPage, Server, code
+from jupyter_pages import READY, NotebookPage, code
 
 pytestmark = [pytest.mark.browser, pytest.mark.benchmark]
 ROUNDS = 15
@@ -43,11 +43,9 @@ print(round(time.perf_counter() - began, 2))"""
 
 
 @pytest.fixture
-def page(notebook: NotebookPage, server: Server) -> Iterator[tuple[NotebookPage, Messages]]:
+def page(notebook: NotebookPage) -> Iterator[tuple[NotebookPage, Messages]]:
     messages = Messages(notebook)
-    server.write("speed.ipynb", code("%load_ext kvnb", *["pass"] * 8))
-    notebook.open("speed.ipynb")
-    notebook.run(0)
+    notebook.begin("speed.ipynb", code("%load_ext kvnb", *["pass"] * 8), 0)
     yield notebook, messages
     do(notebook, 8, "%kvpool close")
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from dashboards import LAB, Board, ask, board, do
-from jupyter_pages import NotebookPage, Server, code
+from jupyter_pages import NotebookPage, code
 from test_block_map import colour, middle
 from test_selection_in_timelines import HALO
 
@@ -26,10 +26,8 @@ RINGED = "nodes => nodes.filter(node => node.style.outline).map(node => node.tex
 
 
 @pytest.fixture(scope="module")
-def opened(looked_at: NotebookPage, server: Server) -> NotebookPage:
-    server.write("travel.ipynb", CELLS)
-    looked_at.open("travel.ipynb")
-    looked_at.run(0)
+def opened(looked_at: NotebookPage) -> NotebookPage:
+    looked_at.begin("travel.ipynb", CELLS, 0)
     return looked_at
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from helpers import ROOT
-from jupyter_pages import NotebookPage, Server, code
+from jupyter_pages import NotebookPage, code
 
 sys.path.insert(0, str(ROOT / "tests" / "export"))
 
@@ -32,7 +32,7 @@ FOREIGN = """() => [...document.querySelectorAll('.jp-Cell-outputArea *')].filte
 
 
 @pytest.fixture
-def ran(notebook: NotebookPage, server: Server) -> NotebookPage:
+def ran(notebook: NotebookPage) -> NotebookPage:
     """A pool and requests of such names, and every look at them."""
     admitted = (
         "for place, text in enumerate(texts):\n    name = f'{text}{place}'\n    display(lab.admit(name, text, salt=text[:9]))"
@@ -42,9 +42,7 @@ def ran(notebook: NotebookPage, server: Server) -> NotebookPage:
         "made = %kvpool new 800 --device none --name $all_of_it", "lab = made.value", admitted,
         *(f"%kvpool {look}" for look in LOOKS), "%kvpool release $all_of_it", "%kvpool load $all_of_it", "%kvpool undo",
     )  # fmt: skip
-    server.write("hostile.ipynb", code(*cells))
-    notebook.open("hostile.ipynb")
-    notebook.run(*range(len(cells)))
+    notebook.begin("hostile.ipynb", code(*cells), *range(len(cells)))
     return notebook
 
 

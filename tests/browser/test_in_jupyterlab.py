@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
-from helpers import needs
-from jupyter_pages import NotebookPage, Server, code
+from jupyter_pages import NotebookPage, Server, code, exported, of_somebody_else, without_scripts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -35,18 +33,16 @@ LIGHTNESS = """element => {
 }"""
 
 
-def opened(notebook: NotebookPage, server: Server, name: str) -> NotebookPage:
+def opened(notebook: NotebookPage, name: str) -> NotebookPage:
     """A fresh notebook of the cells above, all of them run but the empty last."""
-    server.write(name, CELLS)
-    notebook.open(name)
-    notebook.run(*range(7))
+    notebook.begin(name, CELLS, *range(7))
     return notebook
 
 
 @pytest.fixture(scope="module")
-def finished(looked_at: NotebookPage, server: Server) -> NotebookPage:
+def finished(looked_at: NotebookPage) -> NotebookPage:
     """The notebook after all its cells ran, for looking only."""
-    return opened(looked_at, server, "finished.ipynb")
+    return opened(looked_at, "finished.ipynb")
 
 
 def queue(text: str) -> list[str]:
@@ -64,8 +60,8 @@ def test_an_error_is_one_line(finished: NotebookPage) -> None:
     assert finished.output(4).strip() == "UnknownName: no request r9: there are r0, r1"
 
 
-def test_tab_offers_the_verbs_with_their_kind(notebook: NotebookPage, server: Server) -> None:
-    opened(notebook, server, "completion.ipynb")
+def test_tab_offers_the_verbs_with_their_kind(notebook: NotebookPage) -> None:
+    opened(notebook, "completion.ipynb")
     notebook.cell(7).locator(".cm-content").click()
     notebook.page.keyboard.type("%kvpool ")
     notebook.page.keyboard.press("Tab")
@@ -81,8 +77,8 @@ def test_tab_offers_the_verbs_with_their_kind(notebook: NotebookPage, server: Se
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_every_word_of_a_result_stands_out_from_what_is_behind_it(notebook: NotebookPage, server: Server, theme: str) -> None:
-    opened(notebook, server, f"{theme.split()[1]}.ipynb")
+def test_every_word_of_a_result_stands_out_from_what_is_behind_it(notebook: NotebookPage, theme: str) -> None:
+    opened(notebook, f"{theme.split()[1]}.ipynb")
     notebook.command("apputils:change-theme", theme=theme)
     notebook.page.wait_for_function(f"document.body.dataset.jpThemeLight === '{str(theme.endswith('Light')).lower()}'")
     for index in (1, 2, 3, 5):
@@ -108,12 +104,9 @@ def test_a_record_below_a_silent_cell_is_an_empty_line_at_most(finished: Noteboo
     assert with_record - without_output <= 25
 
 
-def test_a_reopened_notebook_that_nobody_trusts_still_shows_the_queue(notebook: NotebookPage, server: Server) -> None:
-    opened(notebook, server, "mine.ipynb")
-    notebook.command("docmanager:save")
-    saved = json.loads((server.notebooks / "mine.ipynb").read_text())
-    server.write("theirs.ipynb", [*saved["cells"], *code("'a cell more, so that the signature does not fit'")[:1]])
-    notebook.open("theirs.ipynb")
+def test_a_reopened_notebook_that_nobody_trusts_still_shows_the_queue(notebook: NotebookPage) -> None:
+    opened(notebook, "mine.ipynb")
+    notebook.begin("theirs.ipynb", of_somebody_else(notebook.saved()["cells"]))
     trusted = notebook.page.evaluate("window.jupyterapp.shell.currentWidget.content.model.cells.get(3).trusted")
     assert not trusted
     assert "r1: 14 tokens, 2 block(s) from cache, 2 new" in notebook.output(3)
@@ -122,14 +115,13 @@ def test_a_reopened_notebook_that_nobody_trusts_still_shows_the_queue(notebook: 
 
 @pytest.mark.filterwarnings("ignore:Your element with mimetype:UserWarning")
 def test_an_exported_page_shows_the_results_and_no_trace_of_the_records(notebook: NotebookPage, server: Server) -> None:
-    opened(notebook, server, "exported.ipynb")
+    opened(notebook, "exported.ipynb")
     notebook.command("docmanager:save")
-    exporter = needs("nbconvert").HTMLExporter()
-    page, _ = exporter.from_filename(str(server.notebooks / "exported.ipynb"))
+    page = exported(server, "exported.ipynb")
     assert "kvnb.record" in (server.notebooks / "exported.ipynb").read_text()
     assert "kvnb.record" not in page
     notebook.page.goto("about:blank")
-    notebook.page.set_content(re.sub(r"<script[^>]*src=.*?</script>", "", page))
+    notebook.page.set_content(without_scripts(page))
     text = notebook.page.locator("body").inner_text()
     assert "r1: 14 tokens, 2 block(s) from cache, 2 new" in text
     assert "Traceback" not in text

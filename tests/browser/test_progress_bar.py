@@ -23,9 +23,7 @@ def opened(notebook: NotebookPage, server: Server, name: str, cells: list[dict[s
     needs("tqdm")
     if not (server.notebooks / "long.jsonl").exists():
         write_long_journal(server.notebooks / "long.jsonl")
-    server.write(name, cells)
-    notebook.open(name)
-    notebook.run(0, 1)
+    notebook.begin(name, cells, 0, 1)
     begin(notebook)
     return notebook
 

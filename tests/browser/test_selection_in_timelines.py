@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from helpers import needs
-from jupyter_pages import NotebookPage, Server, code
+from jupyter_pages import NotebookPage, code
 from test_block_map import canvas, middle
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -25,12 +25,10 @@ HALO = "nodes => nodes.filter(node => node.style.paintOrder === 'stroke').map(no
 
 
 @pytest.fixture(scope="module")
-def drawn(looked_at: NotebookPage, server: Server) -> NotebookPage:
+def drawn(looked_at: NotebookPage) -> NotebookPage:
     """A map and two timelines of one pool."""
     needs("plotly")
-    server.write("selection.ipynb", CELLS)
-    looked_at.open("selection.ipynb")
-    looked_at.run(*range(len(CELLS)))
+    looked_at.begin("selection.ipynb", CELLS, *range(len(CELLS)))
     canvas(looked_at, MAP)
     return looked_at
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from helpers import ROOT, needs
-from jupyter_pages import NotebookPage, Server, code
+from jupyter_pages import NotebookPage, Server, code, exported, of_somebody_else, without_scripts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -27,24 +25,11 @@ PLOT = ".jp-RenderedPlotly"
 
 
 @pytest.fixture(scope="module")
-def drawn(looked_at: NotebookPage, server: Server) -> NotebookPage:
+def drawn(looked_at: NotebookPage) -> NotebookPage:
     """A notebook with seven timelines."""
     needs("plotly")
-    server.write("timelines.ipynb", CELLS)
-    looked_at.open("timelines.ipynb")
-    looked_at.run(*range(len(CELLS)))
+    looked_at.begin("timelines.ipynb", CELLS, *range(len(CELLS)))
     return looked_at
-
-
-@pytest.fixture(autouse=True)
-def hosts(request: pytest.FixtureRequest, server: Server) -> Iterator[None]:
-    """No test asks another host for anything."""
-    page = request.getfixturevalue("drawn").page
-    asked: list[str] = []
-    page.on("request", lambda sent: asked.append(sent.url))
-    yield
-    own = (server.url, server.url.replace("http", "ws", 1), "data:", "blob:", "file:", "about:")
-    assert [url for url in asked if not url.startswith(own)] == []
 
 
 def plot(page: NotebookPage, index: int) -> Any:
@@ -111,13 +96,10 @@ def test_a_long_history_has_a_slider_and_its_commands(drawn: NotebookPage) -> No
     assert re.search(r"(admit|append|release) r\d+", found.locator(".xaxislayer-above").first.text_content())
 
 
-def test_reopened_by_somebody_else_they_are_there_and_wake_up(drawn: NotebookPage, server: Server) -> None:
+def test_reopened_by_somebody_else_they_are_there_and_wake_up(drawn: NotebookPage) -> None:
     for index in range(1, 8):
         plot(drawn, index)
-    drawn.command("docmanager:save")
-    saved = json.loads((server.notebooks / "timelines.ipynb").read_text())
-    server.write("their-timelines.ipynb", [*saved["cells"], {**code("1")[0], "id": "one-more"}])
-    drawn.open("their-timelines.ipynb")
+    drawn.begin("their-timelines.ipynb", of_somebody_else(drawn.saved()["cells"]))
     assert not drawn.page.evaluate("window.jupyterapp.shell.currentWidget.content.model.cells.get(1).trusted")
     shown = drawn.cell(1).locator(PLOT)
     shown.scroll_into_view_if_needed()
@@ -129,10 +111,8 @@ def test_reopened_by_somebody_else_they_are_there_and_wake_up(drawn: NotebookPag
 
 @pytest.mark.filterwarnings("ignore:Your element with mimetype:UserWarning")
 def test_an_exported_page_has_the_images(drawn: NotebookPage, server: Server) -> None:
-    exporter = needs("nbconvert").HTMLExporter()
-    page, _ = exporter.from_filename(str(server.notebooks / "their-timelines.ipynb"))
     drawn.page.goto("about:blank")
-    drawn.page.set_content(re.sub(r"<script[^>]*src=.*?</script>", "", page, flags=re.DOTALL))
+    drawn.page.set_content(without_scripts(exported(server, "their-timelines.ipynb")))
     images = drawn.page.locator("img[src^='data:image/svg']")
     assert images.count() == 7
     widths = "nodes => Promise.all(nodes.map(node => node.decode().then(() => node.naturalWidth)))"

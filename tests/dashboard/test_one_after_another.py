@@ -18,7 +18,6 @@ from kvnb.commands.panels import Clicks, close_resting, dashboard, dashboard_ver
 from kvnb.errors import MissingPackage
 from kvnb.journal import State
 from kvnb.session import Session
-from kvnb.views import page
 from kvnb.views.dashboard.feed import Feed
 from kvnb.views.dashboard.lines import Fields
 
@@ -27,8 +26,7 @@ from kvnb.views.dashboard.dashboard import Dashboard  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def _live(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(page, "is_live", lambda: True)
+def _live(live: None) -> Iterator[None]:
     yield
     close_resting()
 

@@ -18,7 +18,6 @@ from kvnb.commands.panels import DRAWN, Clicks, close_resting, dashboard
 from kvnb.errors import KvnbError
 from kvnb.journal import jsonl
 from kvnb.session import Session
-from kvnb.views import page
 from kvnb.views.dashboard.feed import News
 
 needs("anywidget")
@@ -273,8 +272,7 @@ def test_without_anybody_who_looks_there_is_no_widget(tmp_path: Any) -> None:
     assert dashboard(jsonl.read(lab.save(tmp_path / "run.jsonl")).journal).text == shown.text
 
 
-def test_from_python_a_lab_has_one_dashboard_and_lets_go_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "is_live", lambda: True)
+def test_from_python_a_lab_has_one_dashboard_and_lets_go_of_it(live: None) -> None:
     lab = seed_lab()
     before = set(_instances)
     first, second = dashboard(lab), dashboard(lab)
@@ -297,10 +295,7 @@ def test_from_python_a_lab_has_one_dashboard_and_lets_go_of_it(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(("blocks", "which"), [(DRAWN, "queue"), (DRAWN + 1, "usage")])
-def test_a_small_pool_opens_with_its_queue_and_a_large_one_with_its_usage(
-    blocks: int, which: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(page, "is_live", lambda: True)
+def test_a_small_pool_opens_with_its_queue_and_a_large_one_with_its_usage(blocks: int, which: str, live: None) -> None:
     lab = Lab(blocks, block_size=4, device="none")
     assert dashboard(lab).value.controls.choose.value == which
     dashboard(lab, close=True)

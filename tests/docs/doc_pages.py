@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 from helpers import ROOT
 
@@ -29,13 +27,3 @@ def anchors_of(page: Path) -> set[str]:
     """What can stand behind ``#`` in a link to a page: its headings, as GitHub writes them."""
     headings = re.findall(r"^#+ (.+)$", prose_of(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-def script(path: Path) -> ModuleType:
-    """A script of the repository, as a module."""
-    spec = importlib.util.spec_from_file_location(f"script_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -8,8 +8,8 @@ from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
-from doc_pages import README, script, text_of
-from helpers import ROOT
+from doc_pages import README, text_of
+from helpers import ROOT, script
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="the script reads pyproject.toml with tomllib")
 

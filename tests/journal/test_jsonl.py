@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,6 +37,15 @@ def refusal(path: Path) -> str:
         Lab.load(path)
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+def refusal_of(tmp_path: Path, change: Callable[[list[dict[str, Any]]], object]) -> str:
+    """The one line that loading gives for a saved pool whose lines were changed."""
+    path = saved(tmp_path)
+    values = rows(path)
+    change(values)
+    write_rows(path, values)
+    return refusal(path)
 
 
 def test_a_saved_pool_loads_with_its_state_its_digest_and_its_name(tmp_path: Path) -> None:
@@ -107,45 +117,27 @@ def test_a_changed_command_is_named_by_its_step(tmp_path: Path) -> None:
     assert "the digest chain breaks at step 2, what stands there was changed" in refusal(path)
 
 
-def test_a_changed_event_is_named_by_its_step(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    values = rows(path)
-    values[3]["events"][0] = ["front", [3]]
-    write_rows(path, values)
-    assert "breaks at step 3" in refusal(path)
-
-
 @pytest.mark.parametrize("missing", [1, 3, 5])
 def test_a_step_that_was_cut_out_is_noticed(tmp_path: Path, missing: int) -> None:
-    path = saved(tmp_path)
-    values = rows(path)
-    del values[missing]
-    write_rows(path, values)
-    assert f"breaks at step {missing}" in refusal(path)
+    assert f"breaks at step {missing}" in refusal_of(tmp_path, lambda lines: lines.pop(missing))
 
 
-def test_changed_settings_are_noticed(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    values = rows(path)
-    values[0]["behaviour"]["num_blocks"] = 12
-    write_rows(path, values)
-    assert "do not give its digest, the chain breaks at step 0" in refusal(path)
+@pytest.mark.parametrize(
+    ("line", "changed", "says"),
+    [
+        (3, {"events": [["front", [3]]]}, "breaks at step 3"),
+        (0, {"behaviour": {"num_blocks": 12}}, "do not give its digest, the chain breaks at step 0"),
+        (0, {"kvnb_journal": 2}, "has schema 2, this kvnb reads 1: pip install -U kvnb"),
+        (0, {"behaviour": {"sliding": 4}}, "unknown setting 'sliding'"),
+    ],
+    ids=["an event", "a setting", "a newer schema", "a setting of a newer version"],
+)
+def test_what_was_changed_or_is_newer_is_named(tmp_path: Path, line: int, changed: dict[str, Any], says: str) -> None:
+    def change(lines: list[dict[str, Any]]) -> None:
+        for key, value in changed.items():
+            lines[line][key] = {**lines[line][key], **value} if isinstance(value, dict) else value
 
-
-def test_a_newer_schema_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    values = rows(path)
-    values[0]["kvnb_journal"] = 2
-    write_rows(path, values)
-    assert "has schema 2, this kvnb reads 1: pip install -U kvnb" in refusal(path)
-
-
-def test_a_setting_of_a_newer_version_is_refused(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    values = rows(path)
-    values[0]["behaviour"]["sliding"] = 4
-    write_rows(path, values)
-    assert "unknown setting 'sliding'" in refusal(path)
+    assert says in refusal_of(tmp_path, change)
 
 
 @pytest.mark.parametrize("damage", [b"{", b"", b"[]", b"\xff\xfe", b'{"step":2}'])
@@ -159,11 +151,7 @@ def test_a_damaged_line_in_the_middle_is_named_by_its_step(tmp_path: Path, damag
 
 @pytest.mark.parametrize("field", [{"origin": 5}, {"cell": 5}, {"cell": [1]}, {"events": [[]]}, {"events": 3}, {"command": {}}])
 def test_a_line_that_is_no_step_is_named_by_its_number(tmp_path: Path, field: dict[str, Any]) -> None:
-    path = saved(tmp_path)
-    values = rows(path)
-    values[2].update(field)
-    write_rows(path, values)
-    assert "step 2 is not a step" in refusal(path)
+    assert "step 2 is not a step" in refusal_of(tmp_path, lambda lines: lines[2].update(field))
 
 
 def test_a_line_of_brackets_without_end_is_damage_too(tmp_path: Path) -> None:

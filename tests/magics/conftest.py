@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from front_ends import Notebook, Shell, Terminal, fresh_shell, shown_text
+from kernels import Kernel
 
 Tell = Callable[[list[str]], list[str]]
 
@@ -23,6 +24,14 @@ def shell(bare_shell: Shell) -> Shell:
     """A fresh IPython with kvnb loaded and no pool yet."""
     bare_shell.ok("%load_ext kvnb")
     return bare_shell
+
+
+@pytest.fixture(scope="module")
+def running_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    """A kernel that the tests of a module share; each begins with what it needs."""
+    kernel = Kernel(tmp_path_factory.mktemp("kernel"))
+    yield kernel
+    kernel.close()
 
 
 @pytest.fixture(params=["in this process", "in a kernel", "in a terminal"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,13 +16,6 @@ from kvnb.journal.digest import next_digest
 from kvnb.journal.events import from_json
 from kvnb.manager import Behaviour
 from kvnb.manager.command import Command
-
-
-@pytest.fixture(scope="module")
-def running_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
-    kernel = Kernel(tmp_path_factory.mktemp("kernel"))
-    yield kernel
-    kernel.close()
 
 
 @pytest.fixture

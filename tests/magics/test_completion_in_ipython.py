@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from front_ends import Shell
 from IPython.core.completer import provisionalcompleter
@@ -66,11 +64,9 @@ def test_python_names_are_still_completed(busy: Shell) -> None:
 
 
 @pytest.fixture(scope="module")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
-    kernel = Kernel(tmp_path_factory.mktemp("kernel"))
-    kernel.run("%load_ext kvnb", "%kvpool new 11;\n%kvpool admit r0 ABCDEFGH;\n%kvpool admit 'my req' ABCDEFGHIJKL;")
-    yield kernel
-    kernel.close()
+def kernel(running_kernel: Kernel) -> Kernel:
+    running_kernel.run("%load_ext kvnb", "%kvpool new 11;\n%kvpool admit r0 ABCDEFGH;\n%kvpool admit 'my req' ABCDEFGHIJKL;")
+    return running_kernel
 
 
 def test_a_kernel_completes_verbs_with_their_kind(kernel: Kernel) -> None:

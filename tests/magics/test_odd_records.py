@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,13 +12,6 @@ from kernels import Kernel, unpacked
 needs("anywidget")
 LAB = "get_ipython()._kvnb_extension.magics.session.lab()"
 CONTROLS = "get_ipython()._kvnb_extension.magics.session.panels['pool'].dashboard.controls"
-
-
-@pytest.fixture(scope="module")
-def running_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
-    kernel = Kernel(tmp_path_factory.mktemp("kernel"))
-    yield kernel
-    kernel.close()
 
 
 @pytest.fixture

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from helpers import ROOT, needs
+from helpers import ROOT, needs, script
 
 nbformat = needs("nbformat")
 needs("jupytext")
@@ -22,17 +20,7 @@ RECORD = "application/vnd.kvnb.record+json"
 _FLOAT = re.compile(r"\d+\.\d+(?:e[-+]\d+)?")
 
 
-def loaded(script: Path) -> Any:
-    """A script of the folder ``notebooks``, as a module."""
-    spec = importlib.util.spec_from_file_location(f"notebooks_{script.stem}", script)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-build = loaded(NOTEBOOKS / "build.py")
+build: Any = script(NOTEBOOKS / "build.py")
 
 
 class NotebookFile:

@@ -8,15 +8,15 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from helpers import ROOT
-from notebook_files import NOTEBOOKS, loaded
+from helpers import ROOT, script
+from notebook_files import NOTEBOOKS
 
 from kvnb import Lab
 from kvnb.core.events import Hit, Unhashed
 from kvnb.journal import State
 from kvnb.manager.events import Ended
 
-make = loaded(NOTEBOOKS / "pictures" / "make.py")
+make = script(NOTEBOOKS / "pictures" / "make.py")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MADE = json.loads(make.RECORD.read_text(encoding="utf-8"))
 LARGEST = {".png": 600_000, ".webp": 1_500_000}

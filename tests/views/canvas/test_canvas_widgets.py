@@ -11,7 +11,6 @@ import pytest
 from helpers import needs, run_python, seed_lab
 
 from kvnb import Lab
-from kvnb.views import page
 from kvnb.views.canvas import blocks_shown, close_all, queue_shown, shown
 from kvnb.views.canvas.details import lines
 from kvnb.views.canvas.frames import decode, decode_queue
@@ -28,12 +27,6 @@ from kvnb.views.page import pool_id  # noqa: E402
 def _closed() -> Iterator[None]:
     yield
     close_all()
-
-
-@pytest.fixture
-def live(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a notebook that somebody looks at."""
-    monkeypatch.setattr(page, "is_live", lambda: True)
 
 
 def told(widget: Any, monkeypatch: pytest.MonkeyPatch, **content: object) -> list[dict[str, Any]]:
