@@ -1,4 +1,4 @@
-"""Make README's pictures again, from the journal beside this file: ``python notebooks/pictures/make.py``.
+"""Make the pictures of the dashboard again, from the journal beside this file: ``python notebooks/pictures/make.py``.
 
 Needs the extras ``test`` and ``pictures``, and Chromium. JupyterLab opens ``watch.jsonl`` in a dashboard, in a light theme
 and in a dark one; the slider goes from step to step. Written are, for each theme, the whole board as it stands at ``STILL``
@@ -92,8 +92,10 @@ def main() -> None:
     for name, data in made.items():
         (HERE / name).write_bytes(data)
         print(f"{name}: {len(data) / 1e6:.2f} MB")
-    digests = {name: sha256(data).hexdigest() for name, data in made.items()}
-    RECORD.write_text(json.dumps({"journal": journal.digest, "still": STILL, "files": digests}, indent=1) + "\n", "utf-8")
+    record = json.loads(RECORD.read_text("utf-8"))
+    record |= {"journal": journal.digest, "still": STILL}
+    record["files"] |= {name: sha256(data).hexdigest() for name, data in made.items()}
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
 @contextmanager

@@ -12,11 +12,14 @@ from helpers import ROOT, script
 from notebook_files import NOTEBOOKS
 
 from kvnb import Lab
+from kvnb.commands import run_line
 from kvnb.core.events import Hit, Unhashed
 from kvnb.journal import State
 from kvnb.manager.events import Ended
+from kvnb.session import Session
 
 make = script(NOTEBOOKS / "pictures" / "make.py")
+cells = script(NOTEBOOKS / "pictures" / "cells.py")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MADE = json.loads(make.RECORD.read_text(encoding="utf-8"))
 LARGEST = {".png": 600_000, ".webp": 1_500_000}
@@ -74,6 +77,21 @@ def test_the_files_are_of_this_journal_and_as_the_script_left_them(story: Lab):
     assert MADE["journal"] == story.digest, "make them again: python notebooks/pictures/make.py"
     for name, digest in MADE["files"].items():
         assert sha256((make.HERE / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_the_picture_of_the_tour_is_of_the_lines_in_readme():
+    assert MADE["tour"] == cells.lines(), "make it again: python notebooks/pictures/cells.py"
+    assert [cells.lines()[place].split()[2] for place in cells.shown(cells.lines())] == ["r2", "r3"]
+
+
+def test_what_the_picture_of_the_tour_shows_is_what_the_commands_say():
+    session = Session()
+    results = [run_line(session, line.removeprefix("%kvpool "), str).result for line in cells.lines()[1:]]
+    (alt,) = re.findall(r'tour-light\.png" alt="([^"]*)"', PAGES[0].read_text(encoding="utf-8"))
+    for place in cells.shown(cells.lines()):
+        result = results[place - 1]
+        assert repr(result).splitlines()[0] in alt
+        assert f"block table is {' '.join(map(str, result.block_table))}" in alt
 
 
 def test_the_pages_show_each_of_them_and_no_other():
