@@ -13,7 +13,7 @@ from typing import Any
 
 from kvnb.errors import CommandError, MissingPackage, one_line
 from kvnb.models.checkpoint import Checkpoint
-from kvnb.models.weights import read_json
+from kvnb.models.weights import read_json, read_text
 
 ROLES = ("system", "user", "assistant")
 
@@ -115,7 +115,7 @@ def render(checkpoint: Checkpoint, messages: Sequence[Mapping[str, str]], add_ge
 def _template(folder: Path) -> str | None:
     """The default template of a checkpoint: in a file of its own, or among the tokenizer's settings."""
     if (folder / "chat_template.jinja").is_file():
-        return (folder / "chat_template.jinja").read_text("utf-8", "replace")
+        return read_text(folder / "chat_template.jinja")
     for name in ("chat_template.json", "tokenizer_config.json"):
         template = read_json(folder / name).get("chat_template") if (folder / name).is_file() else None
         if isinstance(template, list):

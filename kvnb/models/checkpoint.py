@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from kvnb.errors import SettingError, one_line
 from kvnb.models.config import sizes_of
-from kvnb.models.weights import Each, check_weights, read_json, silent, weight_files
+from kvnb.models.weights import Each, check_weights, read_json, read_text, silent, weight_files
 from kvnb.tensors.shapes import KVShape
 
 TURN_ENDS = ("<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>")
@@ -107,7 +107,7 @@ def _ints(value: Any) -> Iterator[int]:
 
 def _turn_ends(tokenizer_file: Path) -> Iterable[int]:
     """The ids of ``TURN_ENDS`` among the added tokens: of a file of many MB only that list is parsed."""
-    text = tokenizer_file.read_text("utf-8", "replace")
+    text = read_text(tokenizer_file)
     at = text.find('"added_tokens"')
     start = text.find("[", at)
     if at < 0 or start < 0:

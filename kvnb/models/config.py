@@ -27,6 +27,9 @@ _KEYS = (
     "vocab_size",
     "max_position_embeddings",
 )
+_MOST, _MOST_LAYERS = 10**9, 10_000
+"""What is larger is a damaged file, and not worth a list of its weights."""
+
 _SUPPORTED = f"supported are {', '.join(ARCHITECTURES)}"
 
 
@@ -114,16 +117,20 @@ def _refuse(config: Mapping[str, Any], architecture: str, where: str) -> None:
         )
     window = config.get("sliding_window", 4096 if architecture.startswith("Mistral") else None)
     used = config.get("use_sliding_window", False) if architecture.startswith("Qwen") else True
-    kinds = config.get("layer_types") or ()
-    if (window and used) or any(kind != "full_attention" for kind in kinds):
+    kinds = config.get("layer_types") or []
+    if (window and used) or not isinstance(kinds, list) or any(kind != "full_attention" for kind in kinds):
         raise SettingError(
             f"{where}: layers with a sliding window (sliding_window, layer_types) are not served: give a model of full attention"
         )
     for key in ("attn_logit_softcapping", "final_logit_softcapping", "attention_sinks", "num_local_experts", "num_experts"):
         if config.get(key):
             raise SettingError(f"{where}: {key} is not served here: give a plain {architecture.removesuffix('ForCausalLM')}")
-    rope = config.get("rope_scaling") or config.get("rope_parameters") or {}
-    kind = (rope.get("rope_type", rope.get("type", "default")) or "default") if isinstance(rope, dict) else rope
+    for key in ("rope_scaling", "rope_parameters"):
+        _check_rope(config.get(key) or {}, where)
+
+
+def _check_rope(rope: Any, where: str) -> None:
+    kind = (rope.get("rope_type", rope.get("type")) or "default") if isinstance(rope, dict) else rope
     if kind not in ROPE_TYPES:
         why = (
             "K in a cached block would change with the length of the text"
@@ -136,11 +143,9 @@ def _refuse(config: Mapping[str, Any], architecture: str, where: str) -> None:
 def _whole(config: Mapping[str, Any], key: str, where: str) -> int:
     if key not in config:
         raise SettingError(f"{where} lacks {key!r}: the file is incomplete, fetch the checkpoint again")
-    value = config[key]
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise SettingError(
-            f"{where}: {key} is {one_line(repr(value))}, and no whole number of 1 or more: fetch the checkpoint again"
-        )
+    value, most = config[key], _MOST_LAYERS if key == "num_hidden_layers" else _MOST
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise SettingError(f"{where}: {key} is {one_line(repr(value))}, and no whole number from 1 to {most:,}: it is damaged")
     return value
 
 

@@ -79,7 +79,9 @@ class Vocabulary:
         # Qwen has one tokenizer only, so that a file from before there was such a key can be read too.
         pre = self._said.get("ggml.pre", "qwen2" if architecture.startswith("qwen") else None)
         if pre is None:
-            raise SettingError(f"{self._path} does not say how its tokenizer cuts text (tokenizer.ggml.pre): give a newer conversion")
+            raise SettingError(
+                f"{self._path} does not say how its tokenizer cuts text (tokenizer.ggml.pre): give a newer conversion"
+            )
         if pre not in CUTS:
             known = ", ".join(CUTS)
             raise SettingError(f"{self._path}: how the tokenizer {one_line(str(pre))} cuts text is not known here: {known} are")

@@ -30,12 +30,18 @@ def silent(things: Sequence[Any], what: str) -> AbstractContextManager[Iterable[
     return nullcontext(things)
 
 
+def read_text(path: Path) -> str:
+    """The text of a file; what is no UTF-8 becomes U+FFFD. Raises SettingError."""
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError as error:
+        raise SettingError(f"cannot read {path}: {error.strerror}") from error
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file. Raises SettingError."""
     try:
-        value = json.loads(path.read_bytes())
-    except OSError as error:
-        raise SettingError(f"cannot read {path}: {error.strerror}") from error
+        value = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise SettingError(f"{path} is no JSON ({one_line(str(error))}): fetch it again") from error
     if not isinstance(value, dict):

@@ -95,7 +95,7 @@ def test_a_config_that_is_no_json(folder: Path, text: str):
 def test_a_key_that_is_missing_or_odd(folder: Path, key: str):
     configure(folder, **{key: None})
     assert f"config.json lacks '{key}': the file is incomplete" in refused(folder)
-    for value in ("64", 0, -1, 2.5, True):
+    for value in ("64", 0, -1, 2.5, True, 10**10, 10**30):
         configure(folder, **{key: value})
         assert f"{key} is " in refused(folder)
 
@@ -110,6 +110,7 @@ def test_a_key_that_is_missing_or_odd(folder: Path, key: str):
         ({"sliding_window": 128}, "layers with a sliding window"),
         ({"architectures": ["MistralForCausalLM"]}, "layers with a sliding window"),
         ({"architectures": ["Qwen2ForCausalLM"], "use_sliding_window": True, "sliding_window": 8}, "a sliding window"),
+        ({"layer_types": 1}, "layers with a sliding window"),
         ({"layer_types": ["full_attention", "sliding_attention"]}, "layers with a sliding window"),
         ({"attn_logit_softcapping": 50.0}, "attn_logit_softcapping is not served here: give a plain Llama"),
         ({"num_local_experts": 8}, "num_local_experts is not served here"),
