@@ -76,10 +76,9 @@ def _add(figure: go.Figure, of: Ground, kind: int, axis: str, columns: int, poin
 
 
 def _add_work(figure: go.Figure, of: Ground, rows: Sequence[Row], kind: int) -> None:
-    points = [(row.number, row.work[kind], f"{row.work[kind]:,} {_HOVER[kind]}") for row in rows]
-    if len(rows) <= BARS:
-        # A bar of no height would be a line, and said to be there.
-        points = [(number, n or None, told) for number, n, told in points]
+    # A bar of no height would be a line, and said to be there.
+    nothing = None if len(rows) <= BARS else 0
+    points = [(row.number, row.work[kind] or nothing, f"{row.work[kind]:,} {_HOVER[kind]}") for row in rows]
     _add(figure, of, kind, _TOKENS, len(rows), points, name=text(LEGEND[kind], of, True), legendrank=kind, showlegend=True)
 
 
