@@ -169,7 +169,7 @@ LOOKS = (
     Verb(
         "timeline", "looks", "the history as a figure: the free queue's order, usage, each block's life, or what prefills cost",
         (
-            Arg("which", "queue, usage, blocks or prefill (tokens computed, and saved by the cache)", name, suggest=NAMES),
+            Arg("which", "what of it; prefill: tokens computed, and saved by the cache", name, suggest=NAMES),
             Arg("by", "what colours a long queue's heat map", name, option=True, suggest=("cached", "age", "owner")),
             Arg("until", "the last step that is drawn", whole, option=True, metavar="K"),
             Arg("dark", "for a dark page", option=True),
