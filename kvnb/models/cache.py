@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
@@ -93,26 +93,32 @@ def _place(stamp: dict[str, Any]) -> Path:
 @contextmanager
 def _fresh(parent: Path, stamp: dict[str, Any]) -> Iterator[Path]:
     """A folder to fill; it is taken away unless it was renamed meanwhile. What killed processes left is taken away, too."""
-    with (parent / ".lock").open("w") as gate:
-        _lock(gate, wait=True)
-        _sweep(parent)
-        folder = Path(tempfile.mkdtemp(prefix=_MAKING, dir=parent))
-        held = (folder / STAMP).open("w")
-        _lock(held, wait=True)
-    try:
-        with held:
-            held.write(json.dumps(stamp))
-            held.flush()
-            yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    folder = parent / f"{_MAKING}{secrets.token_hex(8)}"
+    with ExitStack() as after:
+        for path in (folder, _old(folder)):
+            after.callback(shutil.rmtree, path, ignore_errors=True)
+        with (parent / ".lock").open("w") as gate:
+            _lock(gate, wait=True)
+            _sweep(parent)
+            folder.mkdir()
+            held = after.enter_context((folder / STAMP).open("w"))
+            _lock(held, wait=True)
+        held.write(json.dumps(stamp))
+        held.flush()
+        if fcntl is None:
+            # Windows renames no folder in which a file is open.
+            held.close()
+        yield folder
+
+
+def _old(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}-old")
 
 
 def _put(folder: Path, place: Path, stamp: dict[str, Any]) -> None:
     if kept(stamp) is None and place.exists():
-        # A folder is not renamed onto one that is not empty; the new name is one that is swept.
-        old = place.rename(folder.with_name(f"{folder.name}-old"))
-        shutil.rmtree(old, ignore_errors=True)
+        # A folder is not renamed onto one that is not empty.
+        place.rename(_old(folder))
     try:
         folder.rename(place)
     except OSError:
