@@ -44,7 +44,7 @@ def needs(module: str) -> ModuleType:
     except ImportError:
         if os.environ.get("CI") == "true":
             raise
-        pytest.skip(f"needs {module}: pip install {module}")
+        pytest.skip(f"needs {module}: pip install {module}", allow_module_level=True)
 
 
 def script(path: Path) -> ModuleType:
