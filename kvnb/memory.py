@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Each = Callable[[Sequence[Any], str], AbstractContextManager[Iterable[Any]]]
 """Goes along an iterable while something long is done, under a word for it."""
 
-MODELS = ("tiny",)
+TINY_MODEL = "tiny"
 BYTES = 256
 """Tokens that ``tiny`` knows by itself: one a byte."""
 MOST_TOKENS = 2**20
@@ -53,7 +53,8 @@ class Memory:
     dtype
         What K and V are kept in: float32, float16, bfloat16, fp8_e4m3 or fp8_e5m2.
     model
-        ``tiny``: a random Llama-type decoder, the same on every machine. Else the path of a checkpoint.
+        ``tiny``: a random Llama-type decoder, the same on every machine. ``smollm2``: a small language model in a package
+        of its own. Else the path of a checkpoint.
     shape
         Layers, KV heads, head size.
     vocab_size
@@ -77,7 +78,7 @@ class Memory:
             raise SettingError(f"the vocabulary has {self.vocab_size!r} tokens: give 1 to {MOST_TOKENS}")
         if self.device not in DEVICES:
             raise SettingError(f"unknown device {one_line(str(self.device))}: {nearest(str(self.device), DEVICES)}")
-        if self.model not in MODELS and self.checkpoint is None:
+        if self.model != TINY_MODEL and self.checkpoint is None:
             raise _unknown_model(self.model)
         check_shape(self.shape)
         check_dtype(self.dtype)
@@ -127,8 +128,8 @@ class Memory:
         try:
             given = {**values, "shape": KVShape(*values["shape"]), "device": device or values["device"]}
             given["model"] = model or given["model"]
-            if given["device"] == "none" and given["model"] not in MODELS:
-                given["model"] = MODELS[0]
+            if given["device"] == "none":
+                given["model"] = TINY_MODEL
             found = cls(**given, checkpoint=checkpoint_of(given["model"]))
         except (KeyError, TypeError) as error:
             raise SettingError(f"the memory in the journal's header cannot be used ({one_line(str(error))})") from error
@@ -165,9 +166,16 @@ class Memory:
 
 
 def checkpoint_of(model: str, progress: Each | None = None) -> Checkpoint | None:
-    """What lies at the path ``model``; None for a model that kvnb makes itself. Raises as ``open_checkpoint``."""
-    if not isinstance(model, str) or model in MODELS:
+    """What lies at the path ``model``, or in the package that a short name stands for; None for ``tiny``.
+
+    Raises as ``open_checkpoint`` and ``packaged``.
+    """
+    if not isinstance(model, str) or model == TINY_MODEL:
         return None
+    from kvnb.models.packaged import PACKAGED, packaged
+
+    if model in PACKAGED and not Path(model).exists():
+        model = str(packaged(model))
     if os.sep not in model and not Path(model).exists() and not model.startswith("~"):
         raise _unknown_model(model)
     from kvnb.models.checkpoint import open_checkpoint
@@ -176,7 +184,9 @@ def checkpoint_of(model: str, progress: Each | None = None) -> Checkpoint | None
 
 
 def _unknown_model(model: str) -> SettingError:
-    return SettingError(f"unknown model {one_line(model)}, and no such folder or file: {nearest(model, MODELS)}")
+    from kvnb.models.packaged import PACKAGED
+
+    return SettingError(f"unknown model {one_line(model)}, and no such folder or file: {nearest(model, [TINY_MODEL, *PACKAGED])}")
 
 
 def kv_shape(

@@ -239,9 +239,9 @@ class LabChanges(LabLooks):
         """What the model's chat template makes of it. Raises CommandError, and SettingError where there is none."""
         if self.memory.checkpoint is None:
             raise SettingError(f"the model {named(self.memory.model)} has no chat template: make the pool with --model PATH")
-        from kvnb.models.chat import messages_of, render
+        from kvnb.models.chat import checked, messages_of, render
 
-        return render(self.memory.checkpoint, messages_of(messages) if isinstance(messages, str) else messages)
+        return render(self.memory.checkpoint, messages_of(messages) if isinstance(messages, str) else checked(messages))
 
     def _check_can_resume(self, name: str, has_keys: bool) -> None:
         if name not in self.requests:

@@ -35,7 +35,7 @@ class Lab(LabChanges):
     device, dtype
         See ``Memory``; ``device="none"``: block ids only, no memory behind them.
     model
-        ``tiny``, or the path of a checkpoint: a folder, or a GGUF file. Its tokenizer and shape come with it.
+        ``tiny``, ``smollm2``, or the path of a checkpoint: a folder, or a GGUF file. Tokenizer and shape come with it.
     shape, layers, kv_heads, head_size
         What a block holds: a well-known model's shape by its name, or each number; by default the tiny model's.
     memory

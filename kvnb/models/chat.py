@@ -44,6 +44,15 @@ def messages_of(text: str) -> list[Message]:
     return messages
 
 
+def checked(messages: Any) -> list[Message]:
+    """Messages that were handed over, each a dict of ``role`` and ``content``. Raises CommandError as ``messages_of``."""
+    if not isinstance(messages, Sequence) or isinstance(messages, str) or not all(isinstance(m, Mapping) for m in messages):
+        raise CommandError("a conversation is a list of messages, each with a role and a content: [{'role': 'user', ...}]")
+    found = [_message(number, message) for number, message in enumerate(messages, 1)]
+    _check(found)
+    return found
+
+
 def _json_list(text: str) -> list[Any] | None:
     """The list of dicts that ``text`` is, if it is one: what merely begins with a bracket is something to say."""
     if not text.lstrip().startswith("["):

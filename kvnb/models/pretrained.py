@@ -39,6 +39,8 @@ class Pretrained:
     """
 
     prefers_long_passes = True
+    rounding = 16
+    """Measured with 135M parameters in 30 layers: 10 eps of float16, 12 of bfloat16, in chunks and in one pass alike."""
 
     def __init__(self, checkpoint: Checkpoint, device: torch.device) -> None:
         self.checkpoint, self.device = checkpoint, device
@@ -61,7 +63,6 @@ class Pretrained:
         """As many as torch has: the matrices are large. A short pass takes one by itself."""
         return nullcontext()
 
-    @torch.inference_mode()
     def forward(self, token_ids: torch.Tensor, positions: torch.Tensor, attend: Attend) -> torch.Tensor:
         """Hidden states (T, hidden size) of T tokens at ``positions``, both int64 (T,)."""
         with one_thread(self.device) if len(token_ids) <= SHORT else nullcontext():
@@ -71,7 +72,6 @@ class Pretrained:
         hidden: torch.Tensor = found.last_hidden_state[0]
         return hidden
 
-    @torch.inference_mode()
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """(rows, vocab_size) from hidden states (rows, hidden size)."""
         rows: torch.Tensor = self._model.get_output_embeddings()(hidden)

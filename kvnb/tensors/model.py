@@ -30,6 +30,9 @@ class Model(Protocol):
         The longest text that it was made for; None: any.
     tolerance
         How far honest arithmetic of it may be off, summed up in another order: relative where a number is above 1.
+    rounding
+        The same for K and V in a lower precision, in multiples of its eps: what is rounded to a neighbour in one layer is
+        the beginning of the next.
     relative_cost
         How long a token takes, as a multiple of one of the tiny model's own shape.
     prefers_long_passes
@@ -40,6 +43,7 @@ class Model(Protocol):
     shape: KVShape
     vocab_size: int
     max_tokens: int | None
+    rounding: int
     prefers_long_passes: bool
 
     @property

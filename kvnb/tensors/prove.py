@@ -95,11 +95,15 @@ def prove(worker: Worker, name: str, token_ids: Sequence[int], num_drafts: int =
     nulled
         How many entries of its table, from the first on, left the window: block 0 stands there in the manager's.
 
-    Raises UnknownName for a request without a table, RequestError when that is too short for these tokens.
+    Raises UnknownName for a request without a table, RequestError when that is too short for these tokens, and where the
+    precision of K and V is too low for this model to tell anything.
     """
     if not token_ids or not 0 <= num_drafts < len(token_ids):
         raise RequestError(f"{named(name)} has nothing to prove: give its tokens, at least one before the drafts")
     worker.check_tokens(token_ids)
+    if tolerance_of(worker) >= 1:
+        what = f"rounding to {worker.store.dtype_name} adds up over {worker.store.shape.layers} layers"
+        raise RequestError(f"{what}: a proof could not tell a wrong block from a right one; --dtype bfloat16 can be proved")
     table = _table_for(worker, name, len(token_ids))
     with worker.model.threads():
         dense = _Dense(worker, token_ids)
@@ -125,7 +129,9 @@ def tolerance_of(worker: Worker) -> float:
     eps. A difference is relative where the number is above 1, so that a block of zeros differs by 1: more than is allowed.
     """
     arithmetic = worker.model.tolerance
-    return arithmetic if worker.store.dtype == torch.float32 else arithmetic + 3 * torch.finfo(worker.store.dtype).eps
+    if worker.store.dtype == torch.float32:
+        return arithmetic
+    return arithmetic + worker.model.rounding * torch.finfo(worker.store.dtype).eps
 
 
 def _table_for(worker: Worker, name: str, num_tokens: int) -> torch.Tensor:

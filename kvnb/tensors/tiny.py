@@ -29,6 +29,7 @@ class TinyLlama:
 
     name = "tiny"
     max_tokens: int | None = None
+    rounding = 3
     prefers_long_passes = False
 
     def __init__(self, shape: KVShape, device: torch.device, vocab_size: int = 256, seed: int = 0) -> None:

@@ -19,7 +19,7 @@ def asked(question: str, system: str = "You answer in one short sentence.") -> l
 def keeper(code: str) -> str:
     """A system prompt of about 100 tokens in whose middle a fact stands: the code, within one block of 16 tokens."""
     fact = f"The secret code of the warehouse is {code}."
-    return f"You are the keeper of a warehouse and you answer in one short sentence. {WAREHOUSE}{fact} {WAREHOUSE}"
+    return f"You answer in one short sentence. {WAREHOUSE}{fact} {WAREHOUSE}"
 
 
 def long_text(num_tokens: int, seed: int = 0) -> list[int]:

@@ -10,6 +10,7 @@ from conversations import asked, long_text, tokens_of
 from helpers import assert_sound
 
 from kvnb import Lab
+from kvnb.errors import RequestError
 from kvnb.models.checkpoint import Checkpoint
 
 QUESTIONS = {
@@ -84,8 +85,18 @@ def test_chunks_packed_passes_drafts_and_a_window_are_proved_too(pool: Callable[
 def test_a_pool_that_keeps_16_bits_is_proved_within_their_rounding(pool: Callable[..., Lab]) -> None:
     lab = pool(40, dtype="bfloat16")
     lab.admit("r0", tokens=long_text(60))
-    lab.admit("r1", tokens=long_text(60) + [5])
+    lab.admit("r1", tokens=[*long_text(60), 5])
     assert lab.prove("r1").holds
+    lab.worker.store.kv[lab.block_table("r1")[1]] += 1  # type: ignore[union-attr]
+    assert not lab.prove("r1").holds
+
+
+def test_of_8_bits_in_thirty_layers_there_is_no_proof(pool: Callable[..., Lab]) -> None:
+    lab = pool(20, dtype="fp8_e4m3")
+    lab.admit("r0", chat=asked("What is the capital of France?"))
+    assert "Paris" in lab.generate("r0", 12).text
+    with pytest.raises(RequestError, match="adds up over 30 layers"):
+        lab.prove("r0")
 
 
 def test_transformers_alone_says_the_same(pool: Callable[..., Lab], smollm2: Checkpoint) -> None:

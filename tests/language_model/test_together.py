@@ -49,7 +49,7 @@ def test_in_one_pass_each_gets_its_own_next_token(pool: Callable[..., Lab], alon
 def test_under_pressure_the_newest_is_preempted_and_comes_back_to_say_the_same(
     pool: Callable[..., Lab], alone: dict[str, str]
 ) -> None:
-    lab = pool(15, block_size=16)
+    lab = pool(12)
     admit_all(lab)
     together = lab.decode(LONGEST, release=True)
     assert together.preempted
