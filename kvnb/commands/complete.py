@@ -108,8 +108,14 @@ def _from_pool(session: Session, what: str, words: list[str]) -> list[Candidate]
 def _files(fragment: str) -> list[Candidate]:
     # What stands behind the last slash is the beginning of a name; before it is the folder to look in.
     lead, slash, start = _opened(fragment).rpartition("/")
-    place = Path(lead + slash or ".")
+    place = Path(lead + slash or ".").expanduser()
     if not place.is_dir():
         return []
     entries = sorted(entry for entry in place.iterdir() if entry.name.startswith(start) and (start or entry.name[0] != "."))
-    return [Candidate(_quoted(lead + slash + entry.name + "/" * entry.is_dir()), "file") for entry in entries[:200]]
+    return [Candidate(_quoted_file(lead + slash + entry.name + "/" * entry.is_dir()), "file") for entry in entries[:200]]
+
+
+def _quoted_file(path: str) -> str:
+    """As ``_quoted``, but for a tilde in front: quoted it would be no home."""
+    home, rest = path[: path.startswith("~")], path[path.startswith("~") :]
+    return home + _quoted(rest)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
+from os.path import expanduser
 from typing import Any
 
 from kvnb.commands.grammar import Word, is_expression
@@ -117,6 +118,9 @@ def _too_many(verb: Verb, extra: Word) -> str:
 
 def _convert(arg: Arg, word: Word) -> Any:
     assert arg.convert is not None, "a flag has no value"
+    if arg.suggest == "file" and word.bare:
+        # As a shell does it: quoted, a tilde is a tilde. A Path would make a dot of nothing.
+        word = word._replace(text=expanduser(word.text))  # noqa: PTH111
     value = arg.convert(word)
     if isinstance(arg.suggest, tuple) and arg.suggest and value not in arg.suggest:
         raise CommandError(f"{arg.typed} cannot be {one_line(word.text)}: {nearest(word.text, arg.suggest)}")

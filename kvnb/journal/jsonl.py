@@ -26,7 +26,9 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from errno import EINVAL
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, NamedTuple
 
 from kvnb.errors import JournalError, KvnbError, one_line
@@ -112,17 +114,23 @@ class Read(NamedTuple):
     torn: int
 
 
-def read(path: Path, each: Callable[[Sequence[bytes]], AbstractContextManager[Iterable[bytes]]] = nullcontext) -> Read:
+def read(
+    path: Path,
+    each: Callable[[Sequence[bytes]], AbstractContextManager[Iterable[bytes]]] = nullcontext,
+    give: str = "give a file made by save or --log",
+) -> Read:
     """Read a journal. Raises JournalError, naming the step, for a file that is damaged, tampered with or newer.
 
     each
         Gives the lines of the steps on to be read, and may count them on the way.
+    give
+        What to do with a file that is no journal, for the error.
     """
     data = read_bytes(path)
     end = data.rfind(b"\n") + 1
     rows = data[:end].split(b"\n")[:-1]
     if not data.startswith(MARK) or not rows:
-        raise JournalError(f"{path} is no kvnb journal: give a file made by save or --log")
+        raise JournalError(f"{path} is no kvnb journal: {give}")
     header = _parse(rows[0], path, "its header")
     journal = journal_from(header, str(path))
     with each(rows[1:]) as counted:
@@ -140,8 +148,10 @@ def read_pool_name(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's bytes. Raises JournalError when it is missing or cannot be read."""
+    """The file's bytes. Raises JournalError when it is missing, cannot be read, or is a pipe, which might never end."""
     try:
+        if not path.is_dir() and not S_ISREG(path.stat().st_mode):
+            raise OSError(EINVAL, "it is no ordinary file, save what it gives as one")
         return path.read_bytes()
     except OSError as error:
         raise JournalError(f"cannot read {path}: {error.strerror}") from error

@@ -22,6 +22,7 @@ from kvnb.journal.state import State
 from kvnb.journal.stories import Finding, stories
 from kvnb.journal.typed import typed
 
+_TAKES = "verify takes one (made by save or --log), an executed notebook (.ipynb) or a report (.html)"
 Each = Callable[[Sequence[Any], str], AbstractContextManager[Iterable[Any]]]
 """Gives things to go through on, and may count them on the way; the text says what is being done."""
 
@@ -85,7 +86,7 @@ def verify_file(path: Path, each: Each = _no_bar) -> Verification:
         return verify_cells(path, "notebook", read_notebook(path), each)
     if ending in (".html", ".htm"):
         return verify_cells(path, "report", read_report(path), each)
-    read = jsonl.read(path, lambda lines: each(lines, "read"))
+    read = jsonl.read(path, lambda lines: each(lines, "read"), _TAKES)
     torn = f"an unfinished line at its end ({counted(read.torn, 'byte')}) was left out"
     findings = (Finding("torn", torn),) * bool(read.torn)
     checked = Checked(read.journal.name, read.journal, (), _verdict(read.journal, each), ())

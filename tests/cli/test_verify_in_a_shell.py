@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from helpers import ROOT, seed_lab
 from shell_words import Typed, kvnb
 
 from kvnb.core.events import Back
 from kvnb.journal import Journal, jsonl
 from kvnb.journal.records import MIME
+from kvnb.journal.verification import verify_file
 
 HOLDS = "run.jsonl verifies: 6 steps done again give the same events, digest 3c49b917c91b\n"
 LESSON = ROOT / "notebooks" / "01-pool.ipynb"
@@ -66,16 +69,26 @@ def test_what_cannot_be_read_gives_two_and_the_other_files_are_verified_all_the_
     assert (code, out) == (2, HOLDS)
     assert err.splitlines() == [
         "kvnb: cannot read nope.jsonl: No such file or directory",
-        "kvnb: walk.kvpool is no kvnb journal: give a file made by save or --log",
+        "kvnb: walk.kvpool is no kvnb journal: verify takes one (made by save or --log), an executed notebook (.ipynb)"
+        " or a report (.html)",
     ]
     assert typed("verify", "walk.kvpool")[0] == 1
     assert typed("verify") == (2, "", "kvnb: verify needs FILE: verify FILE... [--json]\n")
 
 
+@pytest.mark.parametrize("name", ["pipe.jsonl", "pipe.ipynb", "pipe.html"])
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(typed: Typed, folder: Path, name: str) -> None:
+    os.mkfifo(folder / name)
+    says = f"kvnb: cannot read {name}: it is no ordinary file, save what it gives as one\n"
+    assert typed("verify", name) == (2, "", says)
+
+
 def test_a_notebook_is_verified_and_one_that_lacks_a_cell_is_not(typed: Typed, folder: Path) -> None:
     shutil.copy(LESSON, folder / "lesson.ipynb")
     without_a_cell(LESSON, folder / "gap.ipynb")
-    says = "lesson.ipynb verifies: 80 steps of 16 pools done again give the same events\n"
+    pools = verify_file(LESSON).journals
+    steps = sum(len(checked.journal) for checked in pools)
+    says = f"lesson.ipynb verifies: {steps} steps of {len(pools)} pools done again give the same events\n"
     assert typed("verify", "lesson.ipynb") == (0, says, "")
     code, out, _ = typed("verify", "gap.ipynb")
     assert (code, out[:26]) == (1, "gap.ipynb does NOT verify:")

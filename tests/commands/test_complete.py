@@ -108,6 +108,13 @@ def test_files_are_offered_folder_by_folder(session: Session) -> None:
     assert kinds(session, "load ") == {"file"}
 
 
+def test_files_at_home_are_offered_behind_a_tilde(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("home").mkdir()
+    Path("home/run.jsonl").touch()
+    monkeypatch.setenv("HOME", str(Path("home").resolve()))
+    assert fits(session, "load ~/r") == ["~/run.jsonl"]
+
+
 def test_the_fragment_is_the_part_that_a_candidate_takes_the_place_of(busy: Session) -> None:
     assert complete(busy, "release 'my r")[0] == "'my r"
     assert complete(busy, "release r0 ")[0] == ""

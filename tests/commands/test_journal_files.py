@@ -60,6 +60,18 @@ def test_a_torn_last_line_is_left_out_and_this_is_said(session: Session) -> None
     assert "an unfinished line at its end (17 bytes) was left out" in str(run(session, "load run.jsonl"))
 
 
+def test_a_tilde_is_the_home_of_whoever_types_it_unless_it_is_quoted(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Path("home").resolve()
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    run(session, "new 11 --device none --log ~/log.jsonl", "admit r0 ABCDE", "save ~/run.jsonl")
+    (home / "prompt.txt").write_text("ABCDEFG")
+    run(session, "admit r1 --file=~/prompt.txt")
+    assert sorted(path.name for path in home.iterdir()) == ["log.jsonl", "prompt.txt", "run.jsonl"]
+    assert "verifies: 1 step done again" in str(run(session, "verify ~/run.jsonl"))
+    assert "cannot read ~/run.jsonl" in refusal(session, "load '~/run.jsonl'")
+
+
 @pytest.mark.parametrize("line", ["save notes.txt", "new 11 --name b --log notes.txt"])
 def test_another_kind_of_file_is_overwritten_only_by_force(session: Session, line: str) -> None:
     run(session, "new 11")
