@@ -12,6 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
+from sphinx.addnodes import pending_xref
 from sphinx.util.nodes import make_refnode
 
 import kvnb
@@ -26,6 +27,7 @@ nitpicky = True
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "ignore-module-all": True}
 autodoc_typehints_format = "short"
+autodoc_use_type_comments = False
 python_maximum_signature_line_length = 96
 add_module_names = False
 toc_object_entries = False
@@ -89,6 +91,15 @@ def unions() -> list[tuple[str, str]]:
     return sorted(spelled, key=lambda pair: -len(pair[0]))
 
 
+def names_of_others(app: Any, doctree: Any) -> None:
+    """Python's own names and other packages' have no page: they are text, and nobody looks for them among kvnb's."""
+    for node in list(doctree.findall(pending_xref)):
+        name = node["reftarget"]
+        is_foreign = name in vars(builtins) or ("." in name and not name.startswith("kvnb."))
+        if node["refdomain"] == "py" and is_foreign and is_there(name, None):
+            node.replace_self(node.children)
+
+
 def other_name(app: Any, env: Any, node: Any, shown: Any) -> Any:
     """A name that is no class here: an alias of types, which has its place, or one that has none but is there."""
     name = node["reftarget"]
@@ -98,6 +109,7 @@ def other_name(app: Any, env: Any, node: Any, shown: Any) -> Any:
     return shown if is_there(name, node.get("py:module")) else None
 
 
+@cache
 def is_there(name: str, module: str | None) -> bool:
     """Whether the module has that name, or it can be imported: other packages have no page, there is no network."""
     scope = {**vars(builtins), **(vars(import_module(module)) if module else {})}
@@ -116,4 +128,5 @@ def setup(app: Any) -> None:
         resolve_types(module)
     app.connect("autodoc-process-docstring", paragraphs)
     app.connect("autodoc-process-signature", signature)
+    app.connect("doctree-read", names_of_others)
     app.connect("missing-reference", other_name)
