@@ -35,6 +35,14 @@ def test_every_file_that_a_page_names_is_there(page: Path) -> None:
 
 
 @EVERY_PAGE
+def test_every_script_that_a_page_runs_is_there(page: Path) -> None:
+    for name in re.findall(r"python3? ([\w/]+\.py)", text_of(page)):
+        assert (ROOT / name).is_file(), name
+    for name in re.findall(r"pytest [^`\n]*?(tests/[\w/.]+)", text_of(page)):
+        assert (ROOT / name).exists(), name
+
+
+@EVERY_PAGE
 def test_a_page_has_one_title_and_lines_that_can_be_read_as_text(page: Path) -> None:
     assert len(re.findall(r"^# .+$", prose_of(page), re.MULTILINE)) == 1
     for line in prose_of(page).splitlines():
@@ -74,6 +82,15 @@ def test_the_lines_of_python_on_the_front_page_give_what_they_say(tmp_path: Path
             exec(code, names)
     assert isinstance(names["lab"], Lab)
     assert Lab.load(tmp_path / "run.jsonl", copy=True).verify().holds
+
+
+def test_the_marks_of_tests_are_explained_as_pytest_has_them() -> None:
+    block = text_of(ROOT / "pyproject.toml").split("\nmarkers = [\n")[1].split("\n]")[0]
+    marks = dict(re.findall(r'"(\w+): (.*)"', block))
+    table = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text_of(ROOT / "CONTRIBUTING.md"), re.MULTILINE))
+    assert marks.keys() == table.keys()
+    for name, says in marks.items():
+        assert table[name].startswith(says.partition(",")[0]), name
 
 
 def test_the_page_of_settings_lists_what_config_can_set() -> None:
