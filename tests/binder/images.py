@@ -91,6 +91,7 @@ class Image:
             "KERNEL_PYTHON_PREFIX": str(self.prefix),
             "PATH": f"{self.prefix / 'bin'}{os.pathsep}{os.environ['PATH']}",
             "PIP_CONSTRAINT": str(self._constraints),
+            "PIP_COMPILE": "0",  # an image has the bytecode of all modules; here Python makes that of those it imports
         }
         done = subprocess.run(["bash", "-c", step], cwd=self.repository, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, f"{step}\n{done.stdout}\n{done.stderr}"
