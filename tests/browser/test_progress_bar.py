@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import needs, write_long_journal
+from helpers import needs
 from jupyter_pages import RUN, NotebookPage, Server, code
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -18,11 +18,15 @@ SEVERAL = code("%load_ext kvnb", "%kvpool load long.jsonl --device none;", "for 
 BAR = ".jp-OutputArea .widget-hprogress"
 
 
-def opened(notebook: NotebookPage, server: Server, name: str, cells: list[dict[str, Any]]) -> NotebookPage:
-    """A fresh notebook with the long journal loaded, and its verify begun."""
+@pytest.fixture(autouse=True)
+def _journal(server: Server, long_journal: Path) -> None:
     needs("tqdm")
     if not (server.notebooks / "long.jsonl").exists():
-        write_long_journal(server.notebooks / "long.jsonl")
+        (server.notebooks / "long.jsonl").hardlink_to(long_journal)
+
+
+def opened(notebook: NotebookPage, name: str, cells: list[dict[str, Any]]) -> NotebookPage:
+    """A fresh notebook with the long journal loaded, and its verify begun."""
     notebook.begin(name, cells, 0, 1)
     begin(notebook)
     return notebook
@@ -39,20 +43,19 @@ def until_it_says(notebook: NotebookPage, words: str) -> None:
     notebook.cell(VERIFY).get_by_text(words).first.wait_for(state="visible")
 
 
-def saved(notebook: NotebookPage, server: Server, name: str) -> list[dict[str, Any]]:
+def saved(notebook: NotebookPage) -> list[dict[str, Any]]:
     """The outputs of the verify in the file."""
-    notebook.command("docmanager:save")
-    return list(json.loads((server.notebooks / name).read_text())["cells"][VERIFY]["outputs"])
+    return list(notebook.saved()["cells"][VERIFY]["outputs"])
 
 
-def test_a_bar_is_shown_while_a_journal_is_verified_and_is_in_no_file(notebook: NotebookPage, server: Server) -> None:
-    opened(notebook, server, "verify.ipynb", CELLS)
+def test_a_bar_is_shown_while_a_journal_is_verified_and_is_in_no_file(notebook: NotebookPage) -> None:
+    opened(notebook, "verify.ipynb", CELLS)
     assert "20000" in notebook.output(VERIFY)
     until_it_says(notebook, "verifies: 20,000 steps")
     assert notebook.cell(VERIFY).locator(BAR).count() == 0
     heights = notebook.cell(VERIFY).locator(".jp-OutputArea-child").evaluate_all("all => all.map(one => one.offsetHeight)")
     print(f"\nheights of the outputs: {heights}")
-    outputs = saved(notebook, server, "verify.ipynb")
+    outputs = saved(notebook)
     assert {output["output_type"] for output in outputs} == {"display_data"}
     assert {mime for output in outputs for mime in output["data"]} == {"text/plain", "text/html"}
     notebook.open("verify.ipynb")
@@ -60,12 +63,12 @@ def test_a_bar_is_shown_while_a_journal_is_verified_and_is_in_no_file(notebook: 
     assert "model not found" not in notebook.output(VERIFY).lower()
 
 
-def test_a_verify_can_be_interrupted_from_the_page(notebook: NotebookPage, server: Server) -> None:
-    opened(notebook, server, "interrupted.ipynb", SEVERAL)
+def test_a_verify_can_be_interrupted_from_the_page(notebook: NotebookPage) -> None:
+    opened(notebook, "interrupted.ipynb", SEVERAL)
     notebook.command("notebook:interrupt-kernel")
     until_it_says(notebook, "KeyboardInterrupt")
     assert notebook.cell(VERIFY).locator(BAR).count() == 0
-    outputs = saved(notebook, server, "interrupted.ipynb")
+    outputs = saved(notebook)
     *shown, error = outputs
     assert error["ename"] == "KeyboardInterrupt"
     assert {output["output_type"] for output in shown} == {"display_data"}

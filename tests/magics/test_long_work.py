@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import needs, write_long_journal
+from helpers import needs
 from kernels import CellRun, Kernel
 
 pytestmark = pytest.mark.slow
@@ -54,12 +55,12 @@ def struck(moment):
 
 
 @pytest.fixture(scope="module")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+def kernel(tmp_path_factory: pytest.TempPathFactory, long_journal: Path) -> Iterator[Kernel]:
     """A kernel with a pool of a long journal."""
     needs("ipywidgets")
     needs("tqdm")
     folder = tmp_path_factory.mktemp("kernel")
-    write_long_journal(folder / "long.jsonl")
+    (folder / "long.jsonl").hardlink_to(long_journal)
     kernel = Kernel(folder)
     kernel.run("%load_ext kvnb", TOOLS, "%kvpool load long.jsonl --device none")
     yield kernel
