@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from helpers import ROOT
 from traitlets import Bool, Enum, Int, TraitType
 
 from kvnb import Lab
+from kvnb.commands.table import VERBS
 from kvnb.magics.kvpool import KVPool
 
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -32,6 +34,13 @@ def test_every_link_inside_the_repository_leads_somewhere(page: Path) -> None:
 def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     for name in NAMED.findall(text_of(page)):
         assert (ROOT / name).exists() or name.endswith(".html"), name  # a page is made by who reads on
+
+
+@EVERY_PAGE
+def test_every_command_that_a_page_shows_is_a_verb_with_these_options(page: Path) -> None:
+    for line in re.findall(r"^%kvpool (.+?)(?:  |$)", text_of(page), re.MULTILINE):
+        name, *words = shlex.split(line)
+        assert {word for word in words if word.startswith("--")} <= VERBS[name].options.keys(), line
 
 
 @EVERY_PAGE
