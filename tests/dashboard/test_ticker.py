@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from threading import Event, current_thread, main_thread
 
 from kvnb.views.dashboard.pace import Budget
@@ -50,6 +51,22 @@ def test_a_panel_speaks_on_a_thread_of_its_own_until_it_has_nothing_to_say() -> 
     panel.done.clear()
     ticker.wake()
     assert panel.done.wait(30), "and again when something happened"
+    ticker.remove(panel)
+
+
+def test_panels_speak_in_the_context_of_the_cell_that_opened_the_first():
+    request: ContextVar[str] = ContextVar("request")  # as ipykernel 7.0 keeps the message that it answers
+
+    class Asked(Clock):
+        def speak(self, now: float, crowd: int) -> float | None:
+            self.request = request.get("none")
+            return super().speak(now, crowd)
+
+    ticker, panel = Ticker(Budget()), Asked(1)
+    request.set("a cell's")
+    ticker.add(panel)
+    assert panel.done.wait(30)
+    assert panel.request == "a cell's"
     ticker.remove(panel)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Protocol
@@ -46,7 +47,9 @@ class Ticker:
         """Let a panel speak from now on."""
         self.panels.append(panel)
         if self._thread is None:
-            self._thread = Thread(target=self._run, name="kvnb-ticker", daemon=True)
+            # A thread begins with no context, and ipykernel 7.0, which Binder has, sends nothing without that of a cell.
+            context = copy_context()
+            self._thread = Thread(target=context.run, args=(self._run,), name="kvnb-ticker", daemon=True)
             self._thread.start()
         self.wake()
 
