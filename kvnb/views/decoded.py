@@ -13,7 +13,7 @@ from kvnb.core.events import Took
 from kvnb.journal import Journal, State, Step
 from kvnb.views.cards import queue_row
 from kvnb.views.generated import said_html, said_text
-from kvnb.views.markup import card, chip, div, foot, row, safe
+from kvnb.views.markup import card, chip, div, foot, quiet, row, safe
 from kvnb.views.text import queue_text, table_text
 from kvnb.views.theme import painter
 from kvnb.views.tiles import Brush
@@ -54,7 +54,7 @@ def decoded_html(journal: Journal, steps: Sequence[Step], said: Mapping[str, Sai
 
 
 def _request_html(name: str, part: Said, brush: Brush) -> str:
-    return row(chip(short(name), brush.painter(name)), safe(_how(part)), said_html(part.text))
+    return row(chip(short(name), brush.painter(name)), "", div("", said_html(part.text), quiet(safe(_how(part)))))
 
 
 def _sentence(steps: Sequence[Step], said: Mapping[str, Said], num_passes: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from kvnb.core.events import Took
 from kvnb.journal import Journal, State, Step
 from kvnb.views.cards import evictions, filled, queue_row
-from kvnb.views.markup import card, chip, div, element, foot, row, safe
+from kvnb.views.markup import card, chip, div, foot, row, safe
 from kvnb.views.text import details, queue_text, table_text
 from kvnb.views.theme import painter
 from kvnb.views.tiles import Brush, strip, table_cells
@@ -67,4 +67,4 @@ def said_text(text: str) -> str:
 def said_html(text: str) -> str:
     """The same as a block of text, line by line."""
     lines = "\n".join(map(safe, said_text(text).split("\n")))
-    return element("pre", "margin:0;line-height:15px;white-space:pre-wrap", lines)
+    return div("line-height:17px;white-space:pre-wrap", lines)
