@@ -164,7 +164,7 @@ MANAGES = (
             Arg("layers", "layers of the model", whole, option=True),
             Arg("kv_heads", "KV heads a layer", whole, option=True),
             Arg("head_size", "elements a head", whole, option=True),
-            Arg("model", "tiny (random weights), smollm2, or the path of a folder or GGUF file", name, option=True, suggest="file"),
+            Arg("model", "tiny (random weights), smollm2, or a path: a folder, a GGUF file", name, option=True, suggest="file"),
             Arg("memory", "instead of N: 2GiB, or 90% of what is free", name, option=True, metavar="BYTES"),
             Arg("log", "a file that gets every step as it happens", name, option=True, suggest="file", metavar="FILE"),
             _FORCE,

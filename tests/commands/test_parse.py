@@ -45,7 +45,8 @@ def test_a_line_gives_its_verb_these_arguments(line: str, given: dict[str, Any])
         ("new 11 --block-sise 16", "new has no option '--block-sise': did you mean --block-size?"),
         (
             "admit r0 -x",
-            "admit has no option '-x': there are --tokens, --file, --chat, --salt, --lora, --chunk, --defer, --fail, --pool, --help",
+            "admit has no option '-x': there are "
+            "--tokens, --file, --chat, --salt, --lora, --chunk, --defer, --fail, --pool, --help",
         ),
         ("new 11 --name a --name b", "--name is given twice: once is enough"),
         ("release --all --all", "--all is given twice"),
