@@ -56,10 +56,10 @@ class CatchUp:
         self.finish()
         self._worker.reweight(seed)
 
-    def corrupt(self, name: str, block_id: int, other: int) -> None:
+    def corrupt(self, name: str, entry: int, other: int) -> None:
         """As the worker does, after what waits."""
         self.finish()
-        self._worker.corrupt(name, block_id, other)
+        self._worker.corrupt(name, entry, other)
 
     def clear(self) -> None:
         """As the worker does; what waits is dropped."""

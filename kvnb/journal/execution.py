@@ -76,7 +76,8 @@ class Execution:
         if command.verb == "reweight":
             self.worker.reweight(command.args["seed"])
         if command.verb == "corrupt":
-            self.worker.corrupt(command.args["name"], command.args["block"], command.args["other"])
+            name, block, other = (command.args[key] for key in ("name", "block", "other"))
+            self.worker.corrupt(name, self.engine.scheduler.kv_cache_manager.block_table(name).index(block), other)
         self.worker.follow(self.events)
         scheduled = self.engine.scheduled(command)
         if command.args.get("fail"):

@@ -173,7 +173,7 @@ class Scheduler:
             raise UnknownName(f"block {block} is not in the block table of {named(name)}: it holds {held}")
         self._check_ids([other])
         if other == block:
-            raise RequestError(f"block {other} is what stands there already: name another block")
+            raise RequestError(f"block {other} is what its table says: name another block (undo takes a wrong one back)")
         return lambda: None
 
     # --- applying a plan -----------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ class Worker(Protocol):
     def reweight(self, seed: int) -> None:
         """Change the model's weights in place; K and V that are there stay."""
 
-    def corrupt(self, name: str, block_id: int, other: int) -> None:
-        """Point the block table of ``name`` at block ``other`` where it points at ``block_id``."""
+    def corrupt(self, name: str, entry: int, other: int) -> None:
+        """Point the block table of ``name`` at block ``other`` at its place ``entry``."""
 
     def clear(self) -> None:
         """Back to the new pool: every block filled, no table, the first weights; also after ``close``."""

@@ -37,13 +37,13 @@ class BlockTable:
         self._length_of[name] = after
         self.num_written += len(ids)
 
-    def corrupt(self, name: str, block_id: int, other: int) -> None:
-        """Put ``other`` where ``block_id`` stands in the row of ``name``: the fault that must never happen.
+    def corrupt(self, name: str, entry: int, other: int) -> None:
+        """Put ``other`` at place ``entry`` of the row of ``name``: the fault that must never happen.
 
-        Raises UnknownName, or ValueError when the row does not have ``block_id``.
+        A place, and no id: what stands there may be wrong already, and what left a window may have come back as a later entry.
+        Raises UnknownName, or IndexError when the row is shorter.
         """
-        row = self.row(name)
-        row[row.tolist().index(block_id)] = other
+        self.row(name)[entry] = other
 
     def remove(self, name: str) -> None:
         """Let the row of ``name`` go, if it has one; the next new name may get it."""

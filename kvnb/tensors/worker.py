@@ -138,9 +138,9 @@ class Worker:
         self.model.reweight(seed)
         self._weights_seed = seed
 
-    def corrupt(self, name: str, block_id: int, other: int) -> None:
-        """Read ``other`` where the block table of ``name`` says ``block_id``. Raises as ``BlockTable.corrupt``."""
-        self.block_table.corrupt(name, block_id, other)
+    def corrupt(self, name: str, entry: int, other: int) -> None:
+        """Read block ``other`` at place ``entry`` of the block table of ``name``. Raises as ``BlockTable.corrupt``."""
+        self.block_table.corrupt(name, entry, other)
 
     def clear(self) -> None:
         """As new: every block filled, no table, counters 0, the first weights; also after ``close``. Raises OutOfMemory."""

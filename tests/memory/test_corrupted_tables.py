@@ -94,6 +94,32 @@ def test_a_block_that_is_not_there_is_refused_in_a_line(wrong: tuple[str, int, i
     assert lab.digest == digest
 
 
+def test_an_entry_that_is_wrong_already_can_be_made_wrong_otherwise_and_replayed() -> None:
+    lab = two()
+    lab.corrupt("b", 3, 2)
+    lab.corrupt("b", 3, 1)
+    lab.corrupt("b", 1, 2)
+    assert lab.worker is not None
+    assert lab.worker.block_table.row("b").tolist() == [2, 1]
+    lab.undo(2)
+    assert lab.worker.block_table.row("b").tolist() == [1, 2]
+    assert lab.verify().holds
+
+
+def test_under_a_window_the_entry_that_is_still_seen_is_corrupted() -> None:
+    lab = small(6, block_size=2, sliding_window=4)
+    lab.admit("a", "AB")
+    for letter in "CDEFGHIJKLMNOP":
+        lab.append("a", letter)
+    held = [block_id for block_id in lab.block_table("a") if block_id]
+    assert lab.worker is not None
+    assert lab.worker.block_table.row("a").tolist().count(held[0]) == 2
+    assert lab.prove("a").holds
+    lab.corrupt("a", held[0], held[1])
+    assert not lab.prove("a").holds
+    assert failing(lab.check())
+
+
 def test_several_steps_are_taken_back_at_once_or_none() -> None:
     lab = two()
     lab.generate("a", 5)
