@@ -15,8 +15,8 @@ POOL = NotebookFile("01-pool")
 SECTIONS = [
     "The idea in one minute", "A picture", "How it really works", "What a block is", "The pool", "The free queue",
     "Reference counts", "Allocate: `get_new_blocks`", "Hit: `touch`", "Free: where a block goes back to",
-    "Block tables are append-only", "When a block gets its hash", "When prefix caching is off", "Clearing the cache", "Code",
-    "Remember this", "Try it", "Check yourself", "Sources",
+    "Block tables are append-only", "When a block gets its hash", "When prefix caching is off", "Clearing the cache",
+    "Code: the whole story", "Remember this", "Try it", "Check yourself", "Build it yourself", "Sources",
 ]  # fmt: skip
 
 

@@ -45,7 +45,7 @@ ALSO_SHOWN = {
     "a block is shared before it is computed": Place((7,), ("It happens when the tokens are **scheduled**",)),
     "shared blocks are read-only": Place((1,), ("Nobody writes to a shared block.",)),
     "old and new rule on the same story": Place(
-        (8, 9), ("new {num_blocks} --block-size {block_size} --free-to back --name older",)
+        (8, 9), ("new {num_blocks} --block-size {block_size} --free-to back --device none --name older",)
     ),
     "old and new rule side by side": Place((), ("--free-to back",), "04-experiments"),
 }
