@@ -124,16 +124,20 @@ class Memory:
         Raises SettingError for what this version or this machine does not have.
         """
         if values is None:
-            return cls(device=device or "none")
+            if model is None:
+                return cls(device=device or "none")
+            checkpoint = checkpoint_of(model)
+            sizes: dict[str, Any] = {"shape": checkpoint.shape, "vocab_size": checkpoint.vocab_size} if checkpoint else {}
+            return cls(device=device or "auto", model=model, checkpoint=checkpoint, **sizes)
         try:
             given = {**values, "shape": KVShape(*values["shape"]), "device": device or values["device"]}
-            given["model"] = model or given["model"]
-            if given["device"] == "none":
-                given["model"] = TINY_MODEL
-            found = cls(**given, checkpoint=checkpoint_of(given["model"]))
+            was = given["model"] if given["device"] != "none" or model is not None else TINY_MODEL
+            given["model"] = was if model is None else model
+            found = cls(**given, checkpoint=_found(given["model"], model is None))
         except (KeyError, TypeError) as error:
             raise SettingError(f"the memory in the journal's header cannot be used ({one_line(str(error))})") from error
-        if found.checkpoint and (found.checkpoint.shape, found.checkpoint.vocab_size) != (found.shape, found.vocab_size):
+        read = found.checkpoint
+        if (was == TINY_MODEL) != (read is None) or (read and (read.shape, read.vocab_size) != (found.shape, found.vocab_size)):
             raise SettingError(f"{one_line(found.model)} is another model than the journal's: give --model PATH or --device none")
         return found
 
@@ -172,6 +176,8 @@ def checkpoint_of(model: str, progress: Each | None = None) -> Checkpoint | None
     """
     if not isinstance(model, str) or model == TINY_MODEL:
         return None
+    if not model:
+        raise _unknown_model(model)
     from kvnb.models.packaged import PACKAGED, packaged
 
     if model in PACKAGED and not Path(model).exists():
@@ -181,6 +187,16 @@ def checkpoint_of(model: str, progress: Each | None = None) -> Checkpoint | None
     from kvnb.models.checkpoint import open_checkpoint
 
     return open_checkpoint(model, progress) if progress else open_checkpoint(model)
+
+
+def _found(model: str, recorded: bool) -> Checkpoint | None:
+    """As ``checkpoint_of``; where nobody gave that name, but a journal has it, the error says what can be given."""
+    try:
+        return checkpoint_of(model)
+    except SettingError as error:
+        if not recorded:
+            raise
+        raise SettingError(f"the journal's model cannot be read: {error}; or give --model PATH or --device none") from error
 
 
 def _unknown_model(model: str) -> SettingError:

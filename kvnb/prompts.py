@@ -61,7 +61,12 @@ class Tokenizer(NamedTuple):
         """
         if self.file is None:
             return {"text": text}
-        return {"tokens": self.file.encode(text, add_special_tokens=begins).ids}
+        try:
+            return {"tokens": self.file.encode(text, add_special_tokens=begins).ids}
+        except TypeError as error:
+            raise CommandError(
+                f"{one_line(text)} has half a surrogate pair, which is no text to this tokenizer: leave it out"
+            ) from error
 
 
 def get_tokenizer(name: str) -> Tokenizer:

@@ -96,11 +96,11 @@ def by_cell(journal: Journal) -> Iterator[list[Step]]:
 
 
 def check_can_be_made_again(journal: Journal) -> None:
-    """Raises JournalError for a history that needs a memory which cannot be made without the tokenizer's file."""
+    """Raises JournalError for a history that needs a memory, which what is exported lacks where the tokenizer is a file."""
     changed = next((step for step in journal.steps if step.command.verb in _MEMORY_ONLY), None)
     if changed and lacks_file(journal):
         what = _MEMORY_ONLY[changed.command.verb]
-        why = f"step {changed.number} changes {what}, and the tokenizer's file, without which there is no model, is not here"
+        why = f"step {changed.number} changes {what}, and without the tokenizer's file a script has block ids only"
         raise JournalError(f"{why}: give a .jsonl or .html file")
 
 

@@ -79,10 +79,11 @@ def _ask(journal: Journal, at: int) -> None:
     found = [number for number in journal.lineage(at) if journal.steps[number - 1].command.verb in _NAMES_BLOCKS]
     if found:
         more = f", and {counted(len(found) - 1, 'step')} more" if len(found) > 1 else ""
-        what = words(journal.steps[found[0] - 1].command)
+        command = journal.steps[found[0] - 1].command
+        what, again = words(command), "evict them" if command.verb == "evict" else "do it"
         raise CommandError(
             f"step {found[0]} is `{what}`{more}: under other settings other tokens may be in these blocks; "
-            "add --keep-evictions to evict them all the same, or --skip-evictions to leave that out"
+            f"add --keep-evictions to {again} all the same, or --skip-evictions to leave that out"
         )
 
 

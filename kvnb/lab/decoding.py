@@ -95,9 +95,13 @@ class Decoding:
         while self._waiting:
             try:
                 self._lab.admit(self._waiting[0], defer=True)
-            except (OutOfBlocks, NeverFits):
+            except NeverFits:
+                # Those behind it need not wait for what never comes.
+                self._waiting.pop(0)
+            except OutOfBlocks:
                 return
-            yield self._waiting.pop(0)
+            else:
+                yield self._waiting.pop(0)
 
     def _note(self, name: str, token: int) -> None:
         self._tokens[name].append(token)

@@ -91,11 +91,14 @@ def furnish(
 
 def refurnish(tokenizer: Tokenizer, memory: Memory, asked: Mapping[str, Any]) -> tuple[Tokenizer, Memory]:
     """The same for a fork: what is not ``asked`` stays as it is. Raises as ``furnish``."""
+    if isinstance(asked.get("model"), Path):
+        asked = {**asked, "model": os.fspath(asked["model"])}
     checkpoint = checkpoint_of(asked["model"], progress) if "model" in asked else memory.checkpoint
     if checkpoint:
         _check_own(checkpoint, [name for name in ("tokenizer", "shape", *SHAPE) if name in asked])
         model, device, dtype = (asked.get(name, getattr(memory, name)) for name in ("model", "device", "dtype"))
-        return get_tokenizer(str(checkpoint.tokenizer_file)), _of(checkpoint, model, device, dtype)
+        own = get_tokenizer(str(checkpoint.tokenizer_file)) if "model" in asked else tokenizer
+        return own, _of(checkpoint, model, device, dtype)
     shape = named_shape(asked["shape"]) if "shape" in asked else memory.shape
     parts = {name: asked[name] for name in SHAPE if name in asked}
     others = {name: asked[name] for name in ("device", "dtype", "model") if name in asked}

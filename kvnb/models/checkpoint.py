@@ -27,7 +27,8 @@ class Checkpoint(NamedTuple):
     """A model that can be loaded; none of its weights has been read.
 
     source, folder
-        What the user named; what transformers can load: the same, or the folder that a GGUF file was converted to.
+        What the user named; what transformers can load: the same, or the folder that a GGUF file was converted to. Absolute,
+        so that they stay the same where the working folder changes.
     name
         The folder's name, or the GGUF file's without ``.gguf``.
     weight_bytes
@@ -86,9 +87,9 @@ def _checkpoint(folder: Path, source: Path) -> Checkpoint:
     check_weights(weight_files(folder), shapes)
     name = source.stem if source.is_file() else source.resolve().name
     return Checkpoint(
-        source=source, folder=folder, name=name, architecture=sizes.architecture, shape=sizes.kv,
+        source=source.absolute(), folder=folder.absolute(), name=name, architecture=sizes.architecture, shape=sizes.kv,
         vocab_size=sizes.vocab_size, max_tokens=sizes.max_tokens, weight_bytes=4 * sum(map(math.prod, shapes.values())),
-        tokenizer_file=folder / "tokenizer.json", eos_token_ids=_ends(folder, config),
+        tokenizer_file=folder.absolute() / "tokenizer.json", eos_token_ids=_ends(folder, config),
     )  # fmt: skip
 
 

@@ -61,7 +61,8 @@ def _sentence(steps: Sequence[Step], said: Mapping[str, Said], num_passes: int) 
     tokens = sum(part.num_tokens for part in said.values())
     new = sum(len(event.ids) for step in steps for event in step.of(Took) if step.command.verb == "append")
     passes = count(num_passes, "forward pass", "forward passes")
-    return f"{count(len(said), 'request')} decode together: {count(tokens, 'token')} in {passes}, {new} new block(s)"
+    who = "1 request decodes" if len(said) == 1 else f"{len(said)} requests decode together"
+    return f"{who}: {count(tokens, 'token')} in {passes}, {new} new block(s)"
 
 
 def _preempted(steps: Sequence[Step]) -> list[str]:

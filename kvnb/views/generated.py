@@ -61,7 +61,7 @@ def _new(steps: Sequence[Step]) -> int:
 def said_text(text: str) -> str:
     """The text in quotes, escapes for what cannot be printed; several lines of prose as they are. Of a long one the beginning."""
     short = text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "…"
-    return short if "\n" in short and all(line.isprintable() for line in short.split("\n")) else repr(short)
+    return short if "\n" in short.strip() and all(line.isprintable() for line in short.split("\n")) else repr(short)
 
 
 def said_html(text: str) -> str:

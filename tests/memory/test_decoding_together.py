@@ -100,3 +100,23 @@ def test_what_cannot_decode_is_refused_in_a_line_and_changes_nothing(wrong: tupl
     assert lab.digest == digest
     with pytest.raises(CommandError):
         lab.decode("many")  # type: ignore[arg-type]
+
+
+def test_one_that_never_fits_again_does_not_keep_others_waiting() -> None:
+    lab = small(7, block_size=2, sliding_window=4)
+    lab.admit("long", "AB")
+    for letter in "CDEFGHIJKLMNOPQRS":
+        lab.append("long", letter)
+    lab.preempt("long")
+    lab.evict(*lab.cached)
+    lab.admit("short", "xy")
+    lab.preempt("short")
+    made = lab.decode(4)
+    assert made.finish_reason == {"long": None, "short": "length"}
+    assert_sound(lab)
+
+
+def test_of_one_request_the_sentence_is_singular() -> None:
+    lab = small(30)
+    lab.admit("a", "ABC")
+    assert repr(lab.decode(2)).startswith("1 request decodes: 2 tokens in 2 forward passes")
