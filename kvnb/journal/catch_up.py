@@ -18,13 +18,16 @@ class CatchUp:
 
     K and V of a token are the same in a long pass as in a short one, up to rounding. A block that a waiting token reads
     or writes has an owner until its request ends or is preempted: the pass comes before that. A sliding window lets go of
-    blocks earlier, so this is not for one. After an error in a late pass the memory is torn, as after one in an early pass.
+    blocks earlier, so this is not for one. Where a table is corrupt, a block that is read may be anybody's, and passes come
+    one by one. After an error in a late pass the memory is torn, as after one in an early pass.
     """
 
     def __init__(self, worker: Worker, most: int = 2048) -> None:
         self._worker = worker
         self._most = most
         self._late: list[Scheduled] = []
+        # The requests whose tables are corrupt.
+        self._wrong: set[str] = set()
 
     def check_tokens(self, token_ids: Sequence[int], num_before: int = 0) -> None:
         """As the worker does."""
@@ -33,12 +36,17 @@ class CatchUp:
     def follow(self, events: Iterable[PoolEvent | ManagerEvent]) -> None:
         """As the worker does, after what waits for requests that end."""
         events = list(events)
-        if any(isinstance(event, Ended) or (isinstance(event, RequestIs) and event.state == "preempted") for event in events):
+        gone = {e.name for e in events if isinstance(e, Ended) or (isinstance(e, RequestIs) and e.state == "preempted")}
+        if gone:
             self.finish()
+        self._wrong -= gone
         self._worker.follow(events)
 
     def forward(self, scheduled: Sequence[Scheduled]) -> None:
         """Put off, joined to what waits."""
+        if self._wrong:
+            self._worker.forward(scheduled)
+            return
         for run in scheduled:
             if not self._join(run):
                 self.finish()
@@ -59,11 +67,13 @@ class CatchUp:
     def corrupt(self, name: str, entry: int, other: int) -> None:
         """As the worker does, after what waits."""
         self.finish()
+        self._wrong.add(name)
         self._worker.corrupt(name, entry, other)
 
     def clear(self) -> None:
         """As the worker does; what waits is dropped."""
         self._late.clear()
+        self._wrong.clear()
         self._worker.clear()
 
     def close(self) -> None:

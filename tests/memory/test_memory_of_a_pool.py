@@ -87,7 +87,7 @@ def test_so_much_memory_gives_so_many_blocks() -> None:
         ({"memory": "2GiB"}, "give the number of blocks, or --memory such as 2GiB: one of them"),
         ({"num_blocks": None}, "give the number of blocks, or --memory such as 2GiB: one of them"),
         ({"dtype": "int8"}, "unknown dtype 'int8'"),
-        ({"model": "huge"}, "unknown model 'huge': there is tiny"),
+        ({"model": "huge"}, "unknown model 'huge', and no such folder or file: there are tiny, smollm2"),
         ({"shape": "lama-3.1-8b"}, "unknown model 'lama-3.1-8b': did you mean llama-3.1-8b or"),
         ({"layers": 0}, "layers is 0: give a whole number, 1 or more"),
         ({"num_blocks": None, "memory": "90%", "device": "none"}, "a percentage is of a device's free memory"),
