@@ -5,8 +5,8 @@ Must not know: the memory itself. A journal tells enough: which step ended in a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
 
 from kvnb.core.events import Took
 from kvnb.journal.events import Event
@@ -42,17 +42,21 @@ class Slot(NamedTuple):
 
 def contents(journal: Journal, ids: Iterable[int], k: int | None = None) -> dict[int, list[Slot]]:
     """The slots of these blocks after step ``k`` of a journal, by default its last. Cost: that of one fold of its events."""
-    ledger = Ledger(journal, ids)
-    for number in journal.lineage(k):
-        ledger.apply(journal.steps[number - 1])
+    asked, steps = list(ids), [journal.steps[number - 1] for number in journal.lineage(k)]
+    # What is meant for a block that a corrupt table hides goes to another.
+    hidden = [step.command.args["block"] for step in steps if step.command.verb == "corrupt"]
+    ledger = Ledger(journal, [*asked, *hidden])
+    for step in steps:
+        ledger.apply(step)
     state = journal.state if k is None else journal.state_at(k)
-    return {block_id: ledger.block(block_id, state) for block_id in ledger.slots}
+    return {block_id: ledger.block(block_id, state) for block_id in asked}
 
 
 class Ledger:
     """Follows steps, and writes down who wrote which slot of the blocks ``ids``.
 
-    Only the request that took a block from the free queue writes to it; those that share it read.
+    Only the request that took a block from the free queue writes to it; those that share it read. Where its table is
+    corrupt, it writes to the block that stands there.
     """
 
     def __init__(self, journal: Journal, ids: Iterable[int]) -> None:
@@ -62,6 +66,8 @@ class Ledger:
         self._taken: set[int] = set()
         # Block to the running request that writes to it, and the place of the block in its table.
         self._writer: dict[int, tuple[str, int]] = {}
+        # A corrupt entry that is still written to, by request and place: the block that stands there.
+        self._wrong: dict[tuple[str, int], int] = {}
         self._length: dict[str, int] = {}
         self._computed: dict[str, int] = {}
         self._end: dict[str, int] = {}
@@ -69,6 +75,8 @@ class Ledger:
     def apply(self, step: Step) -> None:
         """Follow one step."""
         self._transcript.apply(step.command)
+        if step.command.verb == "corrupt":
+            self._corrupt(step.command.args)
         # A pass that failed preempts its requests afterwards; until then their tables say which slots it was to write.
         rest = list(step.events)
         while rest and not (step.command.args.get("fail") and _preempted(rest[0])):
@@ -89,7 +97,12 @@ class Ledger:
             return Slot("stale" if state.keys[block_id] is None else "cached", written)
         writer, _ = self._writer.get(block_id, ("", 0))
         # A rejected draft left its K and V in a slot that belongs to no token any more.
-        return Slot("stale" if writer and written.place >= self._end[writer] else "live", written)
+        return Slot("stale" if writer == written.name and written.place >= self._end[writer] else "live", written)
+
+    def _corrupt(self, args: Mapping[str, Any]) -> None:
+        name, place = self._writer.get(args["block"], ("", 0))
+        if name == args["name"]:
+            self._wrong[name, place] = args["other"]
 
     def _follow(self, event: Event) -> None:
         match event:
@@ -120,13 +133,16 @@ class Ledger:
         for table in (self._length, self._computed, self._end):
             table.pop(name, None)
         self._writer = {block_id: writer for block_id, writer in self._writer.items() if writer[0] != name}
+        self._wrong = {entry: block_id for entry, block_id in self._wrong.items() if entry[0] != name}
 
     def _pass(self, step: Step) -> None:
         failed = step.command.args.get("fail")
         for block_id, (name, place) in self._writer.items():
-            start = place * self._size
+            start, slots = place * self._size, self.slots.get(self._wrong.get((name, place), block_id))
+            if slots is None:
+                continue
             for at in range(max(self._computed[name], start), min(self._end[name], start + self._size)):
-                self.slots[block_id][at - start] = None if failed else Written(name, at, self._token(name, at), step.number)
+                slots[at - start] = None if failed else Written(name, at, self._token(name, at), step.number)
         self._computed.update(self._end)
 
     def _token(self, name: str, place: int) -> int:

@@ -12,6 +12,7 @@ from kvnb import Lab
 from kvnb.errors import JournalError, KvnbError
 from kvnb.export.leaving import export
 from kvnb.journal import jsonl
+from kvnb.journal.contents import contents
 
 
 def two() -> Lab:
@@ -118,6 +119,25 @@ def test_under_a_window_the_entry_that_is_still_seen_is_corrupted() -> None:
     lab.corrupt("a", held[0], held[1])
     assert not lab.prove("a").holds
     assert failing(lab.check())
+
+
+def test_the_picture_of_the_contents_shows_where_the_tokens_went() -> None:
+    lab = small(11)
+    lab.admit("a", "ABCDEF")
+    lab.admit("b", "xyzwv")
+    lab.corrupt("a", 2, 4)
+    lab.append("a", "!?")
+    held = contents(lab.journal, range(11))
+    for block_id, slots in held.items():
+        # What was computed from a NaN is one too, but for the first layer.
+        there = ~lab.kv[block_id].isnan().transpose(0, 2).flatten(1).all(dim=1)
+        assert [slot.written is not None for slot in slots] == there.tolist()
+    assert contents(lab.journal, [4])[4] == held[4]
+    assert [slot.written and (slot.written.name, slot.written.place) for slot in held[4]] == [("b", 4), None, ("a", 6), ("a", 7)]
+    lab.preempt("a")
+    lab.admit("a")
+    assert all(slot.written and slot.written.name == "a" for slot in contents(lab.journal, [2])[2])
+    assert lab.prove("a").holds
 
 
 def test_several_steps_are_taken_back_at_once_or_none() -> None:
