@@ -151,7 +151,7 @@ def test_the_page_of_a_pool_draws_its_history_and_verifies(browser: Any, tmp_pat
     lab = Lab.load(ROOT / "notebooks" / "pictures" / "watch.jsonl", copy=True, device="none")
     path = export(lab, tmp_path / "pool.html")
     with opened(browser, path) as page:
-        assert page.evaluate(DRAW_ALL) == 3
+        assert page.evaluate(DRAW_ALL) == 4
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             page.screenshot(path=PICTURES / f"pool-page-{scheme}.png")
