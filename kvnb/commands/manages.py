@@ -59,7 +59,7 @@ def started_notes(lab: Lab, old: Lab | None) -> list[str]:
     if lab.log_path:
         notes.append(f"every step is written to {printable(str(lab.log_path))}")
     if old:
-        notes.append(f"it replaces the pool {printable(old.name)} of {count(len(old.journal), 'step')}, which is closed")
+        notes.append(f"it replaces {printable(old.name)}, a pool of {count(len(old.journal), 'step')}, which is closed")
     return notes
 
 

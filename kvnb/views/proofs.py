@@ -115,7 +115,7 @@ def _verdict(proof: Proof) -> str:
 
 
 def _head(proof: Proof) -> str:
-    return f"{count(proof.num_tokens, 'token')} computed again densely, with no cache"
+    return f"{count(proof.num_tokens, 'token')} computed again, with no cache"
 
 
 def _allowed(proof: Proof) -> str:

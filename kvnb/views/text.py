@@ -52,15 +52,15 @@ def details(step: Step) -> list[str]:
 def _admit(step: Step) -> str:
     tokens, hits, new = _total(step, Tokens), _ids(step, Hit), _ids(step, Took)
     verb = " resumes" if any(event.preempted for event in step.of(Looked)) else ""
-    return f"{_name(step)}{verb}: {tokens} tokens, {hits} block(s) from cache, {new} new{_more(step)}"
+    return f"{_name(step)}{verb}: {count(tokens, 'token')}, {hits} block(s) from cache, {new} new{_more(step)}"
 
 
 def _append(step: Step) -> str:
-    return f"{_name(step)}: {_total(step, Tokens)} tokens, {_ids(step, Took)} new{_more(step)}"
+    return f"{_name(step)}: {count(_total(step, Tokens), 'token')}, {_ids(step, Took)} new{_more(step)}"
 
 
 def _accept(step: Step) -> str:
-    return f"{_name(step)}: {_total(step, Tokens)} tokens, {step.command.args['k']} of its drafts accepted"
+    return f"{_name(step)}: {count(_total(step, Tokens), 'token')}, {step.command.args['k']} of its drafts accepted"
 
 
 def _more(step: Step) -> str:

@@ -68,7 +68,7 @@ def test_the_pool_in_use_is_forked_or_the_one_that_is_named(story: Session) -> N
 
 def test_a_fork_may_take_the_place_of_a_pool_also_of_its_original(story: Session) -> None:
     says = str(run(story, "fork pool --free-to back --log pool.jsonl"))
-    assert "it replaces the pool pool of 6 steps, which is closed" in says
+    assert "it replaces pool, a pool of 6 steps, which is closed" in says
     assert "every step is written to pool.jsonl" in says
     assert list(story.labs) == ["pool"]
     again = str(run(story, "fork pool --log pool.jsonl --num-blocks 12"))

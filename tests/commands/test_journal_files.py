@@ -30,7 +30,7 @@ def test_a_saved_pool_can_be_loaded_verified_and_gone_on_with(session: Session) 
 
 def test_load_takes_the_files_pool_name_and_replaces_the_pool_of_that_name(session: Session) -> None:
     run(session, "new 11 --name mine", "admit r0 ABC", "save run.jsonl", "new 12 --name other")
-    assert "it replaces the pool mine of 1 step, which is closed" in str(run(session, "load run.jsonl"))
+    assert "it replaces mine, a pool of 1 step, which is closed" in str(run(session, "load run.jsonl"))
     assert session.current == "mine"
 
 

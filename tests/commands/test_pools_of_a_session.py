@@ -44,7 +44,7 @@ def test_new_replaces_the_pool_of_that_name_and_says_so(session: Session) -> Non
     assert "replaces" not in str(run(session, "new 11 --log a.jsonl"))
     old = session.lab()
     says = str(run(session, "admit r0 ABC", "new 12"))
-    assert "it replaces the pool pool of 1 step, which is closed" in says
+    assert "it replaces pool, a pool of 1 step, which is closed" in says
     assert names_of(session) == ["*pool"]
     assert old.log_path is None
     assert session.lab() is not old

@@ -39,7 +39,7 @@ def test_three_runs_on_one_kernel_work_and_the_third_gives_what_the_second_gave(
         assert "copy.jsonl verifies: 5 steps" in shown_text(run[5])
     for index, cell in enumerate(CELLS):
         assert settled(second[index]) == settled(third[index]), cell
-    assert "it replaces the pool pool of 5 steps, which is closed" in shown_text(third[1])
+    assert "it replaces pool, a pool of 5 steps, which is closed" in shown_text(third[1])
     assert abs(len(json.dumps(third)) - len(json.dumps(second))) < 50, "the notebook does not grow"
     assert verify(jsonl.read(tmp_path / "run.jsonl").journal).holds
 

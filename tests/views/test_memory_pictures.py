@@ -76,7 +76,7 @@ def test_a_proof_says_what_was_compared_and_by_how_much_it_differs() -> None:
     pool = Lab(11, block_size=4, device="cpu")
     pool.admit("r0", SEED_PROMPTS["r0"])
     proved = lines(proof_shown(pool, pool.prove("r0")))
-    assert proved[0] == "r0 is proved: 15 tokens computed again densely, with no cache"
+    assert proved[0] == "r0 is proved: 15 tokens computed again, with no cache"
     assert [line.split(":")[0] for line in proved[1:5]] == [
         "  ok logits of the next token", "  ok K in blocks 1 2 3 4", "  ok V in blocks 1 2 3 4", "  ok next token",
     ]  # fmt: skip

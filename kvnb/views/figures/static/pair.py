@@ -83,7 +83,7 @@ def _panel(of: Ground, both: Pair, panel: int, says: str) -> Iterator[str]:
 
 
 def _crosses(both: Pair) -> Iterator[str]:
-    for line, size in zip(both.lines, (5.5, 3.5), strict=True):
+    for line, size in zip(both.lines, (6, 5), strict=True):
         for place, usage, lost in zip(line.places, line.usage, line.lost, strict=True):
             if lost:
                 yield _cross(_x(both, place), _y(0, usage), size)
