@@ -6,6 +6,7 @@ Must not know: files, notebooks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from kvnb.core.hashing import short_key
@@ -42,7 +43,7 @@ def undo_events(journal: Journal, command: Command) -> list[Event]:
 def rebuild(journal: Journal, line: Iterable[int] | None = None, worker: Worker | None = None) -> Execution:
     """Engine and memory in the state after the last step, or after the steps of ``line``; all is computed again.
 
-    Raises JournalError when a command is refused now, or does something else than the journal says.
+    Raises JournalError when a command is refused now, or does something else than the journal says, or cannot be computed.
     """
     if worker:
         worker.clear()
@@ -54,7 +55,8 @@ def rebuild(journal: Journal, line: Iterable[int] | None = None, worker: Worker 
         if tuple(execution.events) != step.events:
             raise JournalError(f"step {number} ({step.command}) does not do what the journal says: verify shows the difference")
     if late:
-        late.finish()
+        with _told():
+            late.finish()
     execution.worker = worker
     execution.touched = False
     return execution
@@ -62,11 +64,26 @@ def rebuild(journal: Journal, line: Iterable[int] | None = None, worker: Worker 
 
 def _rerun(execution: Execution, step: Step) -> None:
     try:
-        execution.run(step.command)
+        with _told():
+            execution.run(step.command)
+    except JournalError:
+        raise
     except KvnbError as error:
         raise JournalError(f"step {step.number} ({step.command}) cannot be run again: {error}") from error
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise JournalError(f"step {step.number} is no command that can be run: {one_line(str(error))}") from error
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn what a device says into a JournalError: it is out of memory, or gone."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        why = one_line(str(error) or "out of memory", 120)
+        raise JournalError(
+            f"the memory cannot be computed again ({why}): try again, or load the journal with --device none"
+        ) from error
 
 
 def replay(journal: Journal, steps: Iterable[Step] | None = None) -> Iterator[Step]:

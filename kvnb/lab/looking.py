@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kvnb.arguments import request_name
 from kvnb.core import BlockPool
 from kvnb.core.invariants import Equation
-from kvnb.errors import RequestError, SettingError, named
+from kvnb.errors import RequestError, SettingError, named, one_line
 from kvnb.journal import Journal, State, jsonl, replay
 from kvnb.journal.log_file import check_may_overwrite, check_not_in_use
 from kvnb.journal.recorder import Recorder
@@ -149,7 +149,7 @@ class LabLooks:
         """Compute a request again densely, without any cache, and compare logits, K, V and the next token.
 
         Raises UnknownName, SettingError for a pool without memory, RequestError for a request that holds no block or
-        waits to be computed.
+        waits to be computed, or where the device has no room for it.
         """
         name, worker = request_name(name), self._memory("prove")
         scheduler = self._recorder.engine.scheduler
@@ -163,7 +163,11 @@ class LabLooks:
         table = self.manager.block_table(name)
         nulled = next((place for place, block_id in enumerate(table) if block_id), 0)
         tokens = [*request.token_ids[: request.num_computed_tokens], *request.drafts]
-        return prove(worker, name, tokens, len(request.drafts), nulled)
+        try:
+            return prove(worker, name, tokens, len(request.drafts), nulled)
+        except (RuntimeError, MemoryError) as error:
+            why = one_line(str(error) or "out of memory", 120)
+            raise RequestError(f"the proof of {named(name)} cannot be computed ({why}): nothing changed") from error
 
     def verify(self) -> replay.Verdict:
         """Run the whole journal again on a fresh pool and compare every step."""

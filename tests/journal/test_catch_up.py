@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers import assert_sound, needs
 
 from kvnb import Lab
-from kvnb.errors import ComputeFailed
+from kvnb.errors import ComputeFailed, JournalError, RequestError
+from kvnb.tensors.tiny import TinyLlama
 
 torch = needs("torch")
 
@@ -109,3 +111,41 @@ def test_a_late_pass_that_fails_leaves_a_pool_that_is_computed_again_when_asked(
     errors.append(error)
     with pytest.raises(ComputeFailed):
         lab.append("a", "y")
+
+
+def test_what_a_device_says_while_memory_is_computed_again_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = grown()
+    assert lab.worker is not None
+    model = lab.worker.model
+    path = lab.save(tmp_path / "run.jsonl")
+    errors: list[BaseException] = []
+    forward = TinyLlama.forward
+
+    def failing(self: Any, *arguments: Any) -> Any:
+        if errors:
+            raise errors[0]
+        return forward(self, *arguments)
+
+    monkeypatch.setattr(TinyLlama, "forward", failing)
+    for error in (RuntimeError("CUDA error: out of memory\nCompile with"), torch.OutOfMemoryError("tried"), MemoryError()):
+        for late in (False, True):
+            model.prefers_long_passes = late
+            lab.append("a", "x")
+            errors.append(error)
+            for failed in (lab.undo, lambda: lab.usage, lambda: Lab.load(path, copy=True)):
+                with pytest.raises(JournalError, match="cannot be computed again") as told:
+                    failed()
+                assert "\n" not in str(told.value)
+            errors.clear()
+            errors.append(error)
+            with pytest.raises(JournalError):
+                lab.prove("a")
+            errors.clear()
+            assert lab.prove("a").holds
+            errors.append(error)
+            with pytest.raises(RequestError, match="the proof of a cannot be computed"):
+                lab.prove("a")
+            errors.clear()
+            assert_sound(lab)

@@ -136,7 +136,8 @@ def test_the_picture_of_the_contents_shows_where_the_tokens_went() -> None:
     assert [slot.written and (slot.written.name, slot.written.place) for slot in held[4]] == [("b", 4), None, ("a", 6), ("a", 7)]
     lab.preempt("a")
     lab.admit("a")
-    assert all(slot.written and slot.written.name == "a" for slot in contents(lab.journal, [2])[2])
+    again = lab.block_table("a")[1]
+    assert all(slot.written and slot.written.name == "a" for slot in contents(lab.journal, [again])[again])
     assert lab.prove("a").holds
 
 
