@@ -65,6 +65,7 @@ def test_binders_steps_make_a_lab_of_binders_versions_whose_notebooks_stay_below
     }
     others = [f"notebooks/{path.name}" for path in sorted((image.repository / "notebooks").glob("0[!1]*.ipynb"))]
     rest = image.run(f"python notebooks/measure.py {' '.join(others)}")
+    rest += image.run("python tests/binder/follows.py")
     with capsys.disabled():
         print(first[first.index("--- the first notebook") :] + rest)
     most = {name: int(megabytes) for name, _, _, megabytes in MEASURED.findall(first + rest)}
