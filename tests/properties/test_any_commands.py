@@ -242,7 +242,7 @@ class AnyCommands(RuleBasedStateMachine):
         Drafts are left out: what accepted ones filled is hashed by the next append.
         """
         verb, name = result.step.command.verb, result.step.command.args.get("name")
-        if result.step.command.args.get("fail") and self.assert_lost(result):
+        if result.step.command.args.get("fail") and name in self.assert_lost(result):
             return
         hashed = [block_id for event in result.step.of(Hashed) for block_id in event.ids]
         if verb not in ("admit", "append", "prefill") or not self.lab.behaviour.prefix_caching:
@@ -255,10 +255,10 @@ class AnyCommands(RuleBasedStateMachine):
         assert hashed == [block_id for block_id in result.block_table[self.marks[name] : full] if block_id]
         self.marks[name] = max(full, self.marks[name])
 
-    def assert_lost(self, result: StepResult) -> bool:
+    def assert_lost(self, result: StepResult) -> set[str]:
         """A pass that failed preempts who was in it, and what it was to compute can be hit by nobody.
 
-        False where every token was a hit, and the pass had nothing to compute.
+        Who was in it: a request whose every token was a hit had nothing to compute.
         """
         lost = {event.name for event in result.step.of(RequestIs) if event.state == "preempted"}
         assert lost or self.lab.behaviour.full_hit
@@ -267,7 +267,7 @@ class AnyCommands(RuleBasedStateMachine):
         # Where drafts were computed and accepted before, a block may be hashed in this step and rightly stay so.
         assert not set(result.new_blocks) & self.lab.cached
         self.marks.update(dict.fromkeys(lost, 0))
-        return bool(lost)
+        return lost
 
     def assert_hits(self, result: StepResult, request: Request, copies: dict[str, Any]) -> int:
         """The blocks that a lookup shares are those it should; how many table entries it gives, null ones included."""
