@@ -185,7 +185,7 @@ CHANGES = (
         "corrupt", "changes", "point a request's block table at another block, to see what a wrong block does",
         (
             Arg("name", "the request", name, required=True, suggest="running"),
-            Arg("block", "the block id that its table has", whole, required=True, suggest="block"),
+            Arg("block", "the block id that its table has", whole, required=True, suggest="entry"),
             Arg("with", "the block id to read in its place", whole, option=True, required=True, suggest="block", metavar="OTHER"),
         ),
         _corrupt, ("corrupt r1 2 --with 7",),

@@ -13,7 +13,13 @@ from typing import NamedTuple
 from kvnb.commands.grammar import split_unfinished
 from kvnb.commands.table import VERBS
 from kvnb.commands.verb import Arg, Verb
+from kvnb.manager.tokenizers import TOKENIZERS
+from kvnb.memory import TINY_MODEL
+from kvnb.models.packaged import PACKAGED
 from kvnb.session import Session
+
+_WORDS = {"model": (TINY_MODEL, *PACKAGED), "tokenizer": tuple(TOKENIZERS)}
+"""What an argument takes beside the path of a file, by its name."""
 
 
 class Candidate(NamedTuple):
@@ -85,7 +91,7 @@ def _values(session: Session, arg: Arg, words: list[str], fragment: str) -> list
     if isinstance(arg.suggest, tuple):
         return [Candidate(value, "value") for value in arg.suggest]
     if arg.suggest == "file":
-        return _files(fragment)
+        return [*(Candidate(word, "value") for word in _WORDS.get(arg.name, ())), *_files(fragment)]
     if arg.suggest == "pool":
         return [Candidate(_quoted(name), "pool") for name in session.labs]
     return _from_pool(session, arg.suggest, words)
@@ -96,6 +102,9 @@ def _from_pool(session: Session, what: str, words: list[str]) -> list[Candidate]
     lab = session.labs.get(name or "")
     if lab is None or not what:
         return []
+    if what == "entry":
+        table = lab.state.requests[words[1]].table if words[1:] and words[1] in lab.state.requests else []
+        return [Candidate(str(block_id), "block") for block_id in table if block_id][:100]
     if what == "block" or (words[0] == "show" and words[-1] == "block"):
         return [Candidate(str(block_id), "block") for block_id in sorted(lab.cached)[:100]]
     if words[0] == "show" and words[-1] != "request":

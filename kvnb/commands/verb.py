@@ -28,7 +28,8 @@ class Arg:
     option, many, required
         Whether it is typed with ``--``, may be repeated, must be there.
     suggest
-        What completion offers: ``request``, ``preempted``, ``running``, ``pool``, ``file``, ``block`` or a fixed choice.
+        What completion offers: ``request``, ``preempted``, ``running``, ``pool``, ``file``, ``block`` (a cached one), ``entry``
+        (a block in the table of the request named first) or a fixed choice.
     short, words
         A letter of its own for an option, as ``-o``; how many words its value has: the value of two is a tuple.
     """
