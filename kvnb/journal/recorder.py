@@ -75,6 +75,11 @@ class Recorder:
             return self._execution
 
     @property
+    def at_rest(self) -> AbstractContextManager[bool]:
+        """Inside no command begins on another thread, and one that runs was waited for: for looks at the memory."""
+        return self._lock
+
+    @property
     def log_path(self) -> Path | None:
         """The file that steps are written to, if any."""
         return self._log.path if self._log else None

@@ -133,9 +133,8 @@ class LabChanges(LabLooks):
         ends = () if ignore_eos else self.eos_token_ids
         with progress(range(k), "generate") as counted:
             for _ in counted:
-                token = self._next_token(name, how)
-                steps.append(self._append_made(name, token, how))
-                if token in ends:
+                steps.append(self._decode_step(name, how))
+                if steps[-1].command.args["tokens"][0] in ends:
                     break
         reason = "stop" if steps[-1].command.args["tokens"][-1] in ends else "length"
         return Generated(self._lab, steps, self.manager.block_table(name), self._tokenizer.text, reason)
@@ -164,14 +163,14 @@ class LabChanges(LabLooks):
         wanted = [request_name(name) for name in names] or list(self.requests)
         return Decoding(self._lab, wanted, whole("k", k), how, ends, release).run()
 
-    def _next_token(self, name: str, how: Mapping[str, Any]) -> int:
-        return self._memory("a model").next_token(name, self._recorder.engine.scheduler.find(name).num_tokens, **how)
-
-    def _append_made(self, name: str, token: int, how: Mapping[str, Any], defer: bool = False) -> Step:
-        """Append a token that the model made: its step says so."""
-        origin = {"model": self._memory("a model").model.name, **how, **(_origin.get() or {})}
-        args = {"name": name, "tokens": [token], **_pass(defer, False)}
-        return self._recorder.run(Command("append", args), self.cell, origin)
+    def _decode_step(self, name: str, how: Mapping[str, Any], defer: bool = False) -> Step:
+        """Append the next token that the model makes: its step says so."""
+        # Nobody else appends between the look at the logits and the step.
+        with self._recorder.at_rest:
+            worker, request = self._memory("a model"), self._recorder.engine.scheduler.find(name)
+            args = {"name": name, "tokens": [worker.next_token(name, request.num_tokens, **how)], **_pass(defer, False)}
+            origin = {"model": worker.model.name, **how, **(_origin.get() or {})}
+            return self._recorder.run(Command("append", args), self.cell, origin)
 
     def reweight(self, seed: int) -> StepResult:
         """Change the model's weights in place, as a training loop does between steps; what the cache holds is then wrong.

@@ -71,9 +71,8 @@ class Decoding:
         preempted = False
         for name in list(self._running):
             while name in self._running:
-                token = self._lab._next_token(name, self._how)
                 try:
-                    self._lab._append_made(name, token, self._how, defer=True)
+                    step = self._lab._decode_step(name, self._how, defer=True)
                 except NeverFits:
                     self._running.remove(name)
                 except OutOfBlocks:
@@ -82,7 +81,7 @@ class Decoding:
                     self._preempt_newest()
                     preempted = True
                 else:
-                    got[name] = token
+                    got[name] = step.command.args["tokens"][0]
                     break
         return got, preempted
 

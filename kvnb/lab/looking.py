@@ -127,10 +127,11 @@ class LabLooks:
 
     def check(self) -> list[Equation]:
         """Every invariant as an equation: of the pool, of its memory, and that the journal, folded, is the live pool."""
-        engine = self._recorder.engine
-        same = self.journal.state.columns() == replay.live_columns(engine)
-        fold = Equation("journal folded = live pool", f"{len(self.journal)} steps, {'no' if same else 'a'} difference", same)
-        return [*engine.scheduler.check(), *self._check_memory(), fold]
+        with self._recorder.at_rest:
+            engine = self._recorder.engine
+            same = self.journal.state.columns() == replay.live_columns(engine)
+            fold = Equation("journal folded = live pool", f"{len(self.journal)} steps, {'no' if same else 'a'} difference", same)
+            return [*engine.scheduler.check(), *self._check_memory(), fold]
 
     def _check_memory(self) -> list[Equation]:
         if self.worker is None:
@@ -151,7 +152,24 @@ class LabLooks:
         Raises UnknownName, SettingError for a pool without memory, RequestError for a request that holds no block or
         waits to be computed, or where the device has no room for it.
         """
-        name, worker = request_name(name), self._memory("prove")
+        with self._recorder.at_rest:
+            return self._prove(request_name(name))
+
+    def verify(self) -> replay.Verdict:
+        """Run the whole journal again on a fresh pool and compare every step."""
+        with progress(self.journal.steps, "verify") as steps:
+            return replay.verify(self.journal, steps)
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the journal to a file, all or nothing. Raises JournalError when that would overwrite another's file."""
+        path = Path(path)
+        check_may_overwrite(path, force)
+        check_not_in_use(path)
+        jsonl.save(self.journal, path)
+        return path
+
+    def _prove(self, name: str) -> Proof:
+        worker = self._memory("prove")
         scheduler = self._recorder.engine.scheduler
         request = scheduler.find(name)
         if request.status != "running":
@@ -168,19 +186,6 @@ class LabLooks:
         except (RuntimeError, MemoryError) as error:
             why = one_line(str(error) or "out of memory", 120)
             raise RequestError(f"the proof of {named(name)} cannot be computed ({why}): nothing changed") from error
-
-    def verify(self) -> replay.Verdict:
-        """Run the whole journal again on a fresh pool and compare every step."""
-        with progress(self.journal.steps, "verify") as steps:
-            return replay.verify(self.journal, steps)
-
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the journal to a file, all or nothing. Raises JournalError when that would overwrite another's file."""
-        path = Path(path)
-        check_may_overwrite(path, force)
-        check_not_in_use(path)
-        jsonl.save(self.journal, path)
-        return path
 
     def _memory(self, purpose: str) -> Worker:
         worker = self.worker
