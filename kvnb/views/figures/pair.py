@@ -29,7 +29,7 @@ def pair_figure(a: Journal, b: Journal, *, dark: bool = False) -> go.Figure:
     for line, look in zip(both.lines, (_broad(of), _thin(of)), strict=True):
         _add_line(figure, of, line, look, "y", line.usage, "used")
         _add_line(figure, of, line, look, "y2", line.ratio, "of the tokens so far from cache")
-        _add_evictions(figure, of, line, look)
+        _add_evictions(figure, line, look)
     _set_axes(figure, of, both)
     if any(any(line.lost) for line in both.lines):
         key(figure, of, [("evictions", {"symbol": "x", "size": 9, "color": LOST.fill})])
@@ -55,13 +55,12 @@ def _add_line(figure: go.Figure, of: Ground, line: Line, look: dict[str, Any], a
     )  # fmt: skip
 
 
-def _add_evictions(figure: go.Figure, of: Ground, line: Line, look: dict[str, Any]) -> None:
+def _add_evictions(figure: go.Figure, line: Line, look: dict[str, Any]) -> None:
     """A cross on the line of usage where blocks lost their hash."""
     marked = [at for at, lost in enumerate(line.lost) if lost]
     figure.add_scatter(
         x=[line.places[at] for at in marked], y=[line.usage[at] for at in marked], customdata=[line.lost[at] for at in marked],
-        mode="markers", showlegend=False,
-        marker={"symbol": "x", "size": look["cross"], "color": LOST.fill, "line": {"color": of.paper, "width": 1.2}},
+        mode="markers", showlegend=False, marker={"symbol": "x", "size": look["cross"], "color": LOST.fill},
         hovertemplate=f"{safe(line.name)}: %{{customdata:,}} evicted<extra></extra>",
     )  # fmt: skip
 
