@@ -180,5 +180,5 @@ LOOKS = (
         "dashboard", "looks", "the pool live, in one panel: watch it, drive it, go back in time", _PANEL, dashboard_verb,
         ("dashboard", "dashboard --close"),
     ),
-    Verb("dock", "looks", "the dashboard in a panel beside the notebook (JupyterLab)", _PANEL, dock_verb, ("dock", "dock --close")),
+    Verb("dock", "looks", "the dashboard beside the notebook, in JupyterLab", _PANEL, dock_verb, ("dock", "dock --close")),
 )  # fmt: skip
