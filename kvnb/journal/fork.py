@@ -27,8 +27,11 @@ Evictions = Literal["ask", "keep", "skip"]
 
 _NAMES_BLOCKS = ("evict", "corrupt")
 
-Cut = Callable[[str], Mapping[str, Any]]
-"""Gives the canonical prompt that a text is: itself, or tokens."""
+Cut = Callable[[str, bool], Mapping[str, Any]]
+"""Gives the canonical prompt that a text is: itself, or tokens; whether a request begins with it."""
+
+Check = Callable[[Command, Sequence[int], int], None]
+"""Raises a KvnbError for a command that the fork's model cannot do, given its tokens and how many stand before them."""
 
 
 def fork(
@@ -37,8 +40,8 @@ def fork(
     into: Journal,
     line: Iterable[int] | None = None,
     evictions: Evictions = "ask",
-    cut: Cut = lambda text: {"text": text},
-    check: Callable[[Sequence[int]], None] = lambda tokens: None,
+    cut: Cut = lambda text, begins: {"text": text},
+    check: Check = lambda command, tokens, before: None,
     cell: Cell | None = None,
 ) -> None:
     """Run the steps that are in effect after step ``at`` of ``journal`` under the behaviour of ``into``, which gets them.
@@ -47,8 +50,6 @@ def fork(
         A journal without a step; its ``forked`` says afterwards what was refused and skipped. After an error it is of no use.
     line
         The numbers of these steps, from whoever counts them on the way.
-    check
-        Raises a KvnbError for tokens that the fork's model does not know.
     Raises CommandError when a command names blocks and ``evictions`` asks, JournalError for a journal that cannot be run.
     """
     if evictions == "ask" and into.behaviour != journal.behaviour:
@@ -107,7 +108,7 @@ class _Fork:
         into: Journal,
         evictions: Evictions,
         cut: Cut,
-        check: Callable[[Sequence[int]], None],
+        check: Check,
         cell: Cell | None,
     ) -> None:
         self.into, self.cell, self.cut, self.check = into, cell, cut, check
@@ -137,7 +138,8 @@ class _Fork:
 
     def _do(self, step: Step, command: Command) -> None:
         try:
-            self.check(self.execution.engine.tokens_of(command))
+            engine = self.execution.engine
+            self.check(command, engine.tokens_of(command), engine.num_before(command))
             apply = self.execution.plan(command)
         except KvnbError as error:
             self.refused.append(Left(step.number, words(step.command), str(error)))
@@ -167,7 +169,7 @@ class _Fork:
         if verb == "prefill" and any(event.scheduled == event.n for event in step.of(Tokens)):
             left = self._left(args["name"])
             return Command(verb, {**args, "n": left}) if left else "nothing is left to prefill"
-        return Command(verb, self._recut(args)) if self.cuts else step.command
+        return Command(verb, self._recut(args, verb == "admit")) if self.cuts else step.command
 
     def _release(self, args: Mapping[str, Any]) -> Command | str:
         there = [name for name in args["names"] if name not in self.lost or name in self.execution.engine.scheduler.requests]
@@ -180,12 +182,12 @@ class _Fork:
         request = self.execution.engine.scheduler.find(name)
         return request.num_tokens - request.num_computed_tokens
 
-    def _recut(self, args: Mapping[str, Any]) -> dict[str, Any]:
+    def _recut(self, args: Mapping[str, Any], begins: bool = False) -> dict[str, Any]:
         """The arguments with each text cut by the fork's tokenizer, at its place."""
         found: dict[str, Any] = {}
         for key, value in args.items():
             if key == "text":
-                found |= self.cut(value)
+                found |= self.cut(value, begins)
             else:
                 found[key] = self._recut(value) if key == "draft" else value
         return found

@@ -53,7 +53,8 @@ def rebuild(journal: Journal, line: Iterable[int] | None = None, worker: Worker 
         step = journal.steps[number - 1]
         _rerun(execution, step)
         if tuple(execution.events) != step.events:
-            raise JournalError(f"step {number} ({step.command}) does not do what the journal says: verify shows the difference")
+            what = f"step {number} ({step.command.short()})"
+            raise JournalError(f"{what} does not do what the journal says: verify shows the difference")
     if late:
         with _told():
             late.finish()
@@ -69,7 +70,7 @@ def _rerun(execution: Execution, step: Step) -> None:
     except JournalError:
         raise
     except KvnbError as error:
-        raise JournalError(f"step {step.number} ({step.command}) cannot be run again: {error}") from error
+        raise JournalError(f"step {step.number} ({step.command.short()}) cannot be run again: {error}") from error
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise JournalError(f"step {step.number} is no command that can be run: {one_line(str(error))}") from error
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kvnb.core.hashing import none_hash
 from kvnb.errors import RequestError, SettingError, named, nearest, one_line
 from kvnb.manager import Behaviour
+from kvnb.manager.command import Command
 from kvnb.manager.hash_functions import HASH_FUNCTIONS, NOT_CRYPTOGRAPHIC, get_hash_function
 from kvnb.memory import Memory, checkpoint_of, kv_shape
 from kvnb.prompts import Tokenizer, get_tokenizer, recorded_tokenizer
@@ -57,15 +58,19 @@ class Settings(NamedTuple):
             given["num_blocks"] = size(given.get("num_blocks"), asked["memory"], memory, block_size, free)
         return Settings(replace(self.behaviour, **given), memory, tokenizer, memory != self.memory)
 
-    def check(self, tokens: Sequence[int]) -> None:
-        """Raises RequestError for a token that a fork's model does not know."""
+    def check(self, command: Command, tokens: Sequence[int], before: int) -> None:
+        """Raises a KvnbError for what a fork's model cannot do; ``before``: tokens of the request that stand before these."""
         # The worker, which is made later, would refuse it as well: by then the step is in the fork's journal.
         if not self.model_differs or self.memory.device == "none":
             return
-        last = self.memory.vocab_size - 1
+        checkpoint, last = self.memory.checkpoint, self.memory.vocab_size - 1
         for token in (min(tokens, default=0), max(tokens, default=0)):
             if not 0 <= token <= last:
                 raise RequestError(f"token {token} is not in the model's vocabulary (0 to {last}): --device none takes any token")
+        if checkpoint and before + len(tokens) > checkpoint.max_tokens:
+            raise RequestError(f"{before + len(tokens):,} tokens in a request, the model was made for {checkpoint.max_tokens:,}")
+        if checkpoint and command.verb == "reweight":
+            raise SettingError(f"the weights are those of {named(checkpoint.name)}, not of a seed")
 
 
 def furnish(

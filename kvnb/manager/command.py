@@ -9,6 +9,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from kvnb.errors import printable
+
 
 class Command(NamedTuple):
     """One change to a pool.
@@ -40,6 +42,11 @@ class Command(NamedTuple):
         # A journal that was changed by hand may have anything here, and errors name it.
         except (TypeError, ValueError, LookupError, AttributeError):
             return repr(self.to_dict())
+
+    def short(self, limit: int = 80) -> str:
+        """The same for an error's line: of a long one the beginning, control characters escaped."""
+        line = printable(str(self))
+        return line if len(line) <= limit else line[: limit - 3] + "..."
 
     def _line(self) -> str:
         words = [*self.args.get("names", ()), *self.args.get("ids", ())]
