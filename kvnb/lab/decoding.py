@@ -129,4 +129,4 @@ def _check(lab: Lab, names: Sequence[str], k: int) -> None:
             scheduler.check_ready(name)
     waits = [name for name in scheduler.waiting if name not in names]
     if waits:
-        raise RequestError(f"{named(waits[0])} has tokens that wait for a pass: step first, or decode it too")
+        raise RequestError(f"{named(waits[0])} has tokens that wait for a pass, and a round would compute them: step first")
