@@ -66,11 +66,15 @@ def replay(out: Output, file: str) -> int:
     return 0
 
 
-def look(verb: Verb, out: Output, file: str, **given: Any) -> int:
-    """A look at the pool of a journal file, which stays as it is. What is checked and does not hold gives 1."""
+def look(verb: Verb, out: Output, file: str, model: str | None = None, **given: Any) -> int:
+    """A look at the pool of a journal file, which stays as it is. What is checked and does not hold gives 1.
+
+    model
+        For a proof: where the journal's model is now.
+    """
     session = Session()
     # Only a proof computes anything; every other look does without the memory.
-    lab = _load(session, file, device=None if verb.name == "prove" else "none")
+    lab = _load(session, file, device=None if verb.name == "prove" else "none", model=model)
     shown = verb.run(session, **given)
     _show_look(out, verb.name, file, given, lab, shown)
     checked = shown.value if verb.name == "check" else [shown.value] if verb.name == "prove" else []
@@ -91,8 +95,8 @@ def diff(out: Output, file: str, a: int | str, b: int | None = None) -> int:
     return HOLDS
 
 
-def _load(session: Session, file: str, device: str | None = "none", name: str | None = None) -> Lab:
-    lab, _ = session.load(file, copy=True, device=device, name=name)
+def _load(session: Session, file: str, device: str | None = "none", name: str | None = None, model: str | None = None) -> Lab:
+    lab, _ = session.load(file, copy=True, device=device, name=name, model=model)
     if lab.torn_bytes:
         _warn(f"{file}: an unfinished line at its end ({count(lab.torn_bytes, 'byte')}) was left out")
     return lab

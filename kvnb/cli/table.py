@@ -126,7 +126,12 @@ def _timeline(verb: Verb) -> Verb:
     return replace(verb, help="the history, a line a step: the free queue's order, usage, each block's life, what prefills cost")
 
 
-_OTHERWISE: dict[str, Callable[[Verb], Verb]] = {"log": _log, "diff": _diff, "timeline": _timeline}
+def _prove(verb: Verb) -> Verb:
+    model = Arg("model", "where its model is now: a folder or a GGUF file", name, option=True, suggest="file")
+    return replace(verb, args=(*verb.args[:-1], model, verb.args[-1]))
+
+
+_OTHERWISE: dict[str, Callable[[Verb], Verb]] = {"log": _log, "diff": _diff, "timeline": _timeline, "prove": _prove}
 _LOOKS = tuple(
     _OTHERWISE.get(verb.name, replace)(_on_file(verb))
     for verb in VERBS.values()

@@ -11,6 +11,7 @@ from helpers import assert_sound
 from small_checkpoints import MADE, saved
 
 from kvnb import Lab
+from kvnb.cli import main
 from kvnb.errors import CommandError, SettingError
 
 FOLDER = "ein Mo dell"
@@ -96,3 +97,13 @@ def test_half_a_surrogate_pair_is_refused_in_a_line(lab: Lab) -> None:
 def test_a_model_of_no_name_is_unknown() -> None:
     with pytest.raises(SettingError, match="unknown model ''"):
         Lab(30, model="")
+
+
+def test_in_a_shell_a_proof_takes_the_path_of_a_model_that_was_moved(
+    lab: Lab, small_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(FOLDER)
+    assert main(["prove", "run.jsonl", "a"]) == 2
+    assert "give --model PATH" in capsys.readouterr().err
+    assert main(["prove", "run.jsonl", "a", "--model", str(small_model)]) == 0
+    assert capsys.readouterr().out.startswith("a is proved")
