@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 import torch
 
@@ -25,6 +25,8 @@ from kvnb.tensors.shapes import human_bytes
 ATTENTION = "kvnb_paged"
 SHORT = 8
 """Tokens of a pass that only waits for weights to come from memory, and where threads would wait for each other besides."""
+LIGHT = 160_000_000_000
+"""Tokens times bytes of weights that one core computes in about a second; two threads on two busy cores took 4 to 8."""
 _UNKNOWN = ("sliding_window", "softcap", "s_aux")
 """What a layer may ask of attention and ``attend`` does not do."""
 
@@ -46,8 +48,31 @@ class Pretrained:
         self.checkpoint, self.device = checkpoint, device
         self.name, self.shape, self.vocab_size = checkpoint.name, checkpoint.shape, checkpoint.vocab_size
         self.max_tokens: int | None = checkpoint.max_tokens
-        _check_room(checkpoint, device)
-        self._model = _read(checkpoint, device)
+        self._users: WeakSet[object] = WeakSet()
+        self._model: Any = None
+        self.load()
+
+    def load(self) -> None:
+        """Read the weights, unless they are there."""
+        if self._model is None:
+            _check_room(self.checkpoint, self.device)
+            self._model = _read(self.checkpoint, self.device)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the weights are there."""
+        return self._model is not None
+
+    def hold(self, user: object) -> None:
+        """Have the weights for ``user``; who is gone has let go."""
+        self.load()
+        self._users.add(user)
+
+    def let_go(self, user: object) -> None:
+        """Let the weights go with the last user: what it answered may be kept long, and keeps this object."""
+        self._users.discard(user)
+        if not self._users:
+            self._model = None
 
     @property
     def tolerance(self) -> float:
@@ -60,12 +85,12 @@ class Pretrained:
         return 1 + self.checkpoint.weight_bytes / 4 / 33e6
 
     def threads(self) -> nullcontext[None]:
-        """As many as torch has: the matrices are large. A short pass takes one by itself."""
+        """As many as torch has: the matrices are large. A pass that is light takes one by itself."""
         return nullcontext()
 
     def forward(self, token_ids: torch.Tensor, positions: torch.Tensor, attend: Attend) -> torch.Tensor:
         """Hidden states (T, hidden size) of T tokens at ``positions``, both int64 (T,)."""
-        with one_thread(self.device) if len(token_ids) <= SHORT else nullcontext():
+        with one_thread(self.device) if is_light(len(token_ids), self.checkpoint.weight_bytes) else nullcontext():
             found = self._model.base_model(
                 input_ids=token_ids[None], position_ids=positions[None], use_cache=False, return_dict=True, kvnb_attend=attend
             )
@@ -86,18 +111,25 @@ class Pretrained:
         self.check_reweight()
 
 
+def is_light(num_tokens: int, weight_bytes: int) -> bool:
+    """Whether a pass on a CPU is done soon by one thread, so that it need not wait for others on a machine that is busy."""
+    return num_tokens <= SHORT or num_tokens * weight_bytes <= LIGHT
+
+
 def pretrained(checkpoint: Checkpoint, device: torch.device) -> Pretrained:
     """The model of ``checkpoint`` on ``device``: the one that another pool has, else read now. Raises as ``Pretrained``."""
     key = (str(checkpoint.folder), str(device))
     there = _loaded.get(key)
     if there is None or there.checkpoint != checkpoint:
         there = _loaded[key] = Pretrained(checkpoint, device)
+    there.load()
     return there
 
 
 def is_loaded(checkpoint: Checkpoint, device: torch.device) -> bool:
     """Whether its weights are in the memory of ``device`` already."""
-    return (str(checkpoint.folder), str(device)) in _loaded
+    there = _loaded.get((str(checkpoint.folder), str(device)))
+    return there is not None and there.is_loaded
 
 
 def paged_attention(

@@ -61,6 +61,12 @@ class Model(Protocol):
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """(rows, vocab_size) from hidden states (rows, hidden size)."""
 
+    def hold(self, user: object) -> None:
+        """Be ready for ``user``'s passes. Raises as at the beginning, where the weights were let go meanwhile."""
+
+    def let_go(self, user: object) -> None:
+        """``user`` needs no pass for now; large weights are let go when nobody does."""
+
     def check_reweight(self) -> None:
         """Raises SettingError where the weights are not a seed's."""
 

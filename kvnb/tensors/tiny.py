@@ -53,6 +53,12 @@ class TinyLlama:
         """One: the tensors are small."""
         return one_thread(self.device)
 
+    def hold(self, user: object) -> None:
+        """Nothing to do: the weights are small."""
+
+    def let_go(self, user: object) -> None:
+        """Nothing to do: the weights are small."""
+
     def check_reweight(self) -> None:
         """Every seed has its weights."""
 

@@ -67,6 +67,7 @@ class Worker:
         self.sliding_window, self.seed = sliding_window, seed
         self.store = KVStore(num_blocks, block_size, shape, self.device, dtype)
         self.model: Model = model or TinyLlama(shape, self.device, vocab_size, seed)
+        self.model.hold(self)
         self._weights_seed: int | None = seed
         self._forget_all()
 
@@ -145,14 +146,16 @@ class Worker:
     def clear(self) -> None:
         """As new: every block filled, no table, counters 0, the first weights; also after ``close``. Raises OutOfMemory."""
         self._forget_all()
+        self.model.hold(self)
         self.store.clear()
         if self._weights_seed != self.seed:
             self.reweight(self.seed)
 
     def close(self) -> None:
-        """Let the memory go."""
+        """Let the memory go, and the model, where nobody else has it."""
         self._forget_all()
         self.store.close()
+        self.model.let_go(self)
 
     @property
     def relative_cost(self) -> float:
