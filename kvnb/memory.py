@@ -118,22 +118,31 @@ class Memory:
         return {**kept, "shape": list(self.shape)}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any] | None, device: str | None = None, model: str | None = None) -> Memory:
+    def from_dict(
+        cls,
+        values: Mapping[str, Any] | None,
+        device: str | None = None,
+        model: str | None = None,
+        progress: Each | None = None,
+    ) -> Memory:
         """The reverse, on another ``device``, or with the ``model`` at another path, if one is given.
+
+        progress
+            Goes along where a GGUF file is converted.
 
         Raises SettingError for what this version or this machine does not have.
         """
         if values is None:
             if model is None:
                 return cls(device=device or "none")
-            checkpoint = checkpoint_of(model)
+            checkpoint = checkpoint_of(model, progress)
             sizes: dict[str, Any] = {"shape": checkpoint.shape, "vocab_size": checkpoint.vocab_size} if checkpoint else {}
             return cls(device=device or "auto", model=model, checkpoint=checkpoint, **sizes)
         try:
             given = {**values, "shape": KVShape(*values["shape"]), "device": device or values["device"]}
             was = given["model"] if given["device"] != "none" or model is not None else TINY_MODEL
             given["model"] = was if model is None else model
-            found = cls(**given, checkpoint=_found(given["model"], model is None))
+            found = cls(**given, checkpoint=_found(given["model"], model is None, progress))
         except (KeyError, TypeError) as error:
             raise SettingError(f"the memory in the journal's header cannot be used ({one_line(str(error))})") from error
         read = found.checkpoint
@@ -189,10 +198,10 @@ def checkpoint_of(model: str, progress: Each | None = None) -> Checkpoint | None
     return open_checkpoint(model, progress) if progress else open_checkpoint(model)
 
 
-def _found(model: str, recorded: bool) -> Checkpoint | None:
+def _found(model: str, recorded: bool, progress: Each | None) -> Checkpoint | None:
     """As ``checkpoint_of``; where nobody gave that name, but a journal has it, the error says what can be given."""
     try:
-        return checkpoint_of(model)
+        return checkpoint_of(model, progress)
     except SettingError as error:
         if not recorded:
             raise

@@ -105,7 +105,7 @@ class Lab(LabChanges):
         read = jsonl.read(Path(path), lambda lines: progress(lines, "read"))
         lab = cls.__new__(cls)
         read.journal.name = name or read.journal.name
-        lab.memory = Memory.from_dict(read.journal.memory, device, str(model) if model is not None else None)
+        lab.memory = Memory.from_dict(read.journal.memory, device, str(model) if model is not None else None, progress)
         lab._tokenizer = recorded(read.journal.behaviour.tokenizer, lab.memory)
         lab._begin(read.journal, replacing, f"loaded from {path}")
         lab.torn_bytes = read.torn
