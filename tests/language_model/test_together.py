@@ -17,7 +17,7 @@ ASKED = {
     "sea": "Why is the sea salty? Answer in two sentences.",
     "cat": "What does a cat eat? Answer in two sentences.",
 }
-LONGEST = 40
+LONGEST = 24
 
 
 @pytest.fixture(scope="module")
