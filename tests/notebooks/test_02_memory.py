@@ -75,7 +75,9 @@ WRONG = {
 
 @pytest.mark.slow
 def test_wrong_answers_are_told_and_do_not_give_the_right_ones_away_and_right_ones_are_called_right():
-    assert MEMORY.answered({line: [WRONG[line], RIGHT[line]] for line in RIGHT}) == {
+    cells = [cell.source for cell in code_cells(MEMORY.source())]
+    before = next(place for place, source in enumerate(cells) if NEEDED in source)
+    assert MEMORY.answered({line: [WRONG[line], RIGHT[line]] for line in RIGHT}, first=before) == {
         "tokens = None": ["not 131,072: how many blocks can be used?", "right"],
         "return ...  # your line": ["slot 1: not r0 r1", "right, for every slot"],
         "{2: None, 5: None, 9: None}": [
